@@ -1,4 +1,4 @@
-"""How an audit grows with people and columns: processor seconds and memory, beside what was told before.
+"""How an audit grows with people and columns: processor seconds and memory, compared with the prediction.
 
 python benchmarks/growth.py [--quick] [ROW ...]
 
@@ -35,7 +35,7 @@ def bits(n: int, d: int) -> ta.Dataset:
 
 
 def mixed(n: int, d: int) -> ta.Dataset:
-    """Columns of 2 to 16 values, skewed, for ten kinds of people."""
+    """Skewed columns of 2 to 16 values, for ten kinds of people."""
     rng = np.random.default_rng(0)
     kind = rng.integers(10, size=n)
     frame: dict[str, Any] = {}
@@ -113,7 +113,15 @@ def main() -> None:
     parser.add_argument("rows", nargs="*", type=int, help="only these rows, from 0; nothing is written")
     chosen = parser.parse_args()
     one_thread()
-    names = ("people and tables", "distinct rows", "processor s", "told", "peak MiB", "told", "decoders")
+    names = (
+        "people and tables",
+        "distinct rows",
+        "processor s",
+        "predicted",
+        "peak MiB",
+        "predicted",
+        "decoders",
+    )
     section = Section("growth.py", names, keep=not chosen.quick and not chosen.rows)
     for index in chosen.rows or range(QUICK if chosen.quick else len(CASES)):
         section.add(measured(index))

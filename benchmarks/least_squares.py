@@ -1,4 +1,4 @@
-"""Least squares beside numpy's lstsq in the same run: ratio, memory, bits.
+"""Least squares against numpy's lstsq in the same run: ratio, memory, bits.
 
 python benchmarks/least_squares.py [--quick]
 """
@@ -40,8 +40,8 @@ def pairs_problem(n: int, d: int, sigma: float, seed: int) -> tuple[BoxProblem, 
     target = operator @ secret.astype(np.float64) + rng.normal(0, sigma, operator.shape[0])
     one, half = np.ones(n), np.full(n, 0.5)
     weights = np.full(target.size, 1 / sigma**2)
-    # the box already holds half of what the prior knows: its full precision (4) on top costs bits, none of it
-    # leaves n > m without a unique answer; see posterior.py for the decoder that uses the prior itself
+    # the box already holds half of what the prior knows: its full precision (4) on top costs bits, and
+    # without it n > m has no unique answer; posterior.py has the decoder that uses the prior itself
     return BoxProblem(operator, weights, one, half, np.zeros(n), one), target, secret
 
 

@@ -1,8 +1,8 @@
-"""LP decoding beside HiGHS in the same run, and the exhaustive decoder: ratio, gap, objective, memory, bits.
+"""LP decoding against HiGHS in the same run, and the exhaustive decoder: ratio, gap, objective, memory, bits.
 
 python benchmarks/lp.py [--quick] [n ...]
 
-HiGHS comes from highspy where that is installed (interior point without crossover, and its PDLP), otherwise
+HiGHS comes from highspy if that is installed (interior point without crossover, and its PDLP), otherwise
 from scipy. CPU seconds of one thread are compared, so that a busy machine disturbs less.
 """
 
@@ -112,7 +112,7 @@ def highs(program: tuple[Any, ...], solver: str, gap: float) -> tuple[float, np.
 
 
 def interior_point(problem: AbsoluteProblem, target: np.ndarray) -> Answer:
-    """HiGHS's interior point method on the dual form, without crossover where highspy is there."""
+    """HiGHS's interior point method on the dual form, without crossover if highspy is installed."""
     dual = dual_program(problem, target)
     if find_spec("highspy"):
         seconds, _, multipliers, claimed = highs(dual, "ipm", min(GAPS))
@@ -126,9 +126,9 @@ def interior_point(problem: AbsoluteProblem, target: np.ndarray) -> Answer:
 
 
 def references(problem: AbsoluteProblem, target: np.ndarray) -> Iterator[tuple[Answer, tuple[float, ...]]]:
-    """HiGHS in every form that has been the fastest somewhere, and the gaps that each run answers.
+    """HiGHS in every form that has been the fastest somewhere, and the gaps that each run answers for.
 
-    Interior points hardly gain from a wider gap, so one run at the narrowest stands for all. PDLP is given
+    Interior points hardly gain from a wider gap, so one run at the narrowest is used for all. PDLP is given
     the widest tolerance at which its own x and y certify the gap: at the gap itself they do not.
     """
     n, primal = problem.upper.size, primal_program(problem, target)

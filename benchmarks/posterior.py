@@ -1,4 +1,4 @@
-"""The posterior decoder beside an LP solver and numpy's lstsq in the same run: ratio, memory, bits.
+"""The posterior decoder against an LP solver and numpy's lstsq in the same run: ratio, memory, bits.
 
 python benchmarks/posterior.py [--quick]
 """
@@ -96,7 +96,7 @@ def against_highs(n: int, d: int, gross: float = 0.05) -> Iterator[Row]:
     """Gross errors: bits from the posterior, and from the LP by the fastest variants of HiGHS.
 
     The LP gives bits and no confidences, so the decoder is also timed without the rehearsal that checks its
-    own. One tolerance of PDLP, 1e-3, at which its answer is not optimal to that.
+    own. PDLP has one tolerance, 1e-3; its answer is not optimal to within that.
     """
     instance = all_pairs(n, d, 0.05, gross=gross, seed=n)
     instance.solve()

@@ -1,4 +1,4 @@
-"""What is the same in every secret that fits: our search beside a constraint solver, OR-tools CP-SAT.
+"""What is the same in every secret that fits: our search against a constraint solver, OR-tools CP-SAT.
 
 python benchmarks/proofs.py [--quick]
 
@@ -35,7 +35,7 @@ def evidence_of(n: int, protect: ta.Protection | None) -> Evidence:
 
 
 def by_constraints(evidence: Evidence) -> np.ndarray | None:
-    """Which counts are the same in all solutions; None where CP-SAT did not finish."""
+    """Which counts are the same in all solutions; None if CP-SAT did not finish."""
     from ortools.sat.python import cp_model
 
     certain, size = evidence.certain, evidence.system.size.astype(int)
@@ -82,7 +82,7 @@ def _solution(model: Any, solver: Any, x: list[Any]) -> tuple[np.ndarray | None,
 def row(n: int, protect: ta.Protection | None) -> tuple[str, ...]:
     """People proved by both, and the time of each."""
     evidence = evidence_of(n, protect)
-    ours, found = least_time(lambda: prove(replace(evidence), Bit()), 1)  # nothing of it is found out yet
+    ours, found = least_time(lambda: prove(replace(evidence), Bit()), 1)  # a copy: nothing found yet
     size, counts = evidence.system.size, evidence.groups.counts
     theirs, other = least_time(lambda: by_constraints(evidence), 1)
     settled = (found.enclosure.lower == size) | (found.enclosure.upper == 0)

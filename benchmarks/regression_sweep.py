@@ -1,9 +1,9 @@
-"""A sweep of noise over many regressions, solved together, beside numpy's lstsq for each: ratio, memory.
+"""A sweep of noise over many regressions, solved together, against numpy's lstsq for each: ratio, memory.
 
 python benchmarks/regression_sweep.py [--quick] [FOLDER]
 
 3 families × 16 scales × 10 repeats on one regression for each of 27 columns of 3047 records: the paper's data
-where the folder holds cancer_reg.csv, random numbers of the same size otherwise. The paper's attack alone,
+if the folder holds cancer_reg.csv, random numbers of the same size otherwise. The paper's attack alone,
 and `ta.sweep` from end to end. CPU seconds of one thread.
 """
 

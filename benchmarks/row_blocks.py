@@ -1,4 +1,4 @@
-"""Rows from tables alone: blocks of 30 people of a census, beside an integer solver on a sample.
+"""Rows from tables alone: blocks of 30 people of a census, against an integer solver on a sample.
 
 python benchmarks/row_blocks.py [--blocks 1000] [--sample 10] [--quick]
 

@@ -1,4 +1,4 @@
-"""Products with any function of two or three attributes, beside one float32 matrix product of the same flops.
+"""Products with any function of two or three attributes, against a float32 matrix product of equal flops.
 
 python benchmarks/rowfunction.py [--quick]
 """

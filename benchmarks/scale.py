@@ -1,4 +1,4 @@
-"""Large data, each row beside its reference in the same run, on whatever is installed here.
+"""Large data, each row against its reference in the same run, with whatever is installed here.
 
 python benchmarks/scale.py [cells] [cluster] [gpu] [million] [ten-million] [--quick]
 """
@@ -34,7 +34,7 @@ PARTS = {
 
 
 def absent(name: str) -> str:
-    """What a section needs and this machine has not; nothing if it can run."""
+    """What a section needs and this machine lacks; empty if it can run."""
     if name == "cells":
         return ""
     if name == "cluster":
@@ -46,7 +46,7 @@ def absent(name: str) -> str:
 
 
 def main() -> None:
-    """Run the sections, print each row when it is there; those that cannot run here keep what they had."""
+    """Run the sections, print each row when it is ready; sections that cannot run here keep their results."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("sections", nargs="*", help=f"of {', '.join(SECTIONS)}; all where none is given")
     parser.add_argument("--quick", action="store_true", help="small sizes; nothing is written")

@@ -1,4 +1,4 @@
-"""Tables from big data, beside matrix products and a GROUP BY in the same run; see scale.py."""
+"""Tables from big data, against matrix products and a GROUP BY in the same run; see scale.py."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ KERNELS = {
 
 
 def count(people: np.ndarray, k: int, kernel: str) -> np.ndarray:
-    """All k-way cells, planning and packing and exclusion in it."""
+    """All k-way cells, including planning, packing and exclusion."""
     d, n = people.shape
     tally = CellTally([2] * d, list(combinations(range(d), k)), n, kernel)
     tally.add(list(people))

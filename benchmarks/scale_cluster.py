@@ -89,5 +89,5 @@ def sweep(people: ta.Dataset, **where: Any) -> dict[str, Any]:
 
 
 def row(work: str, size: str, ratio: float, same: bool) -> tuple[str, ...]:
-    """A line beside the run in one process."""
+    """A line of the table, compared with the run in one process."""
     return work, size, "1 process, the same run", f"{ratio:.2f}×", "–", "the same" if same else "DIFFERENT"

@@ -60,7 +60,7 @@ def least_squares(instance: Instance) -> Callable[[], np.ndarray]:
 
 
 def posterior(instance: Instance) -> Callable[[], np.ndarray]:
-    """Message passing with gross errors learnt, its rehearsal included."""
+    """Message passing that estimates gross errors, its rehearsal included."""
     one = np.ones(instance.secret.size)
     problem = CountProblem(instance.operator, instance.std, one, 0 * one, one, 0.5, contaminated=True)
     prepared = Posterior(method="message-passing").prepare(problem)
@@ -84,7 +84,7 @@ ROWS: dict[str, tuple[str, int, int, float, float, Any]] = {
 
 
 def gpu(quick: bool) -> Iterator[tuple[str, ...]]:
-    """Every row on the first GPU; the host's own precision beside it."""
+    """Every row on the first GPU; and the host's own precision."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         device = find_device("cuda")
@@ -159,7 +159,7 @@ def reset_peak(device: Device) -> None:
 
 
 def peak(device: Device) -> float:
-    """The most memory of the device held at once since the last reset, where the library counts it."""
+    """The most device memory held at once since the last reset, if the library counts it."""
     if device is HOST or not hasattr(device.xp.cuda, "max_memory_allocated"):
         return float("nan")
     return float(device.xp.cuda.max_memory_allocated())

@@ -1,4 +1,4 @@
-"""Many draws of noise on one shared system, beside solving each from scratch in the same run.
+"""Many draws of noise on one shared system, against solving each from scratch in the same run.
 
 python benchmarks/study.py [--quick] [--data cancer_reg.csv]
 

@@ -1,4 +1,4 @@
-"""From people to a verdict: tables beside lstsq in the same run, wrong tables, an ordinary file, the demo.
+"""From people to a verdict: tables against lstsq in the same run, wrong tables, an ordinary file, the demo.
 
 python benchmarks/tables.py [--quick]
 """
@@ -32,7 +32,7 @@ def random_people(n: int, d: int, seed: int) -> ta.Dataset:
 
 
 def against_lstsq(n: int, d: int) -> Iterator[Row]:
-    """Every 3-way table with noise of sd .1√n: each decoder beside lstsq on the same rows."""
+    """Every 3-way table with noise of sd .1√n: each decoder against lstsq on the same rows."""
     people = random_people(n, d, 0)
     release = ta.publish(people, ta.Marginals(3), ta.Gaussian(0.1 * n**0.5), rng=1)
     evidence = linearise(release, people.public)

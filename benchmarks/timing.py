@@ -1,4 +1,4 @@
-"""What the benchmarks share: the least of some times, the most memory, and sections of RESULTS.md.
+"""What the benchmarks share: least times, peak memory, and sections of RESULTS.md.
 
 Each script prints its table and puts it into RESULTS.md under its own title, so that an interrupted run keeps
 what it has measured. Ratios of CPU seconds in one process count; absolute times do not.
@@ -34,7 +34,7 @@ TITLES = {
 PREFACE = """\
 # Benchmarks
 
-Each row ran beside its reference in one process with the same number of threads. Ratios count; absolute
+Each row ran with its reference in one process with the same number of threads. Ratios count; absolute
 times do not. `make bench` makes every section, each script of this folder its own.
 """
 
@@ -66,7 +66,7 @@ def peak(call: Callable[[], Any]) -> float:
 
 
 def one_thread() -> None:
-    """End where BLAS has more than one thread: CPU seconds of one thread are compared."""
+    """Exit if BLAS has more than one thread: CPU seconds of one thread are compared."""
     if os.environ.get("OPENBLAS_NUM_THREADS") != "1":
         sys.exit("set OPENBLAS_NUM_THREADS=1 and OMP_NUM_THREADS=1: CPU seconds of one thread are compared")
 

@@ -1,4 +1,4 @@
-"""Tracing from packed genotypes, streamed, beside the machine's own limits measured in the same run.
+"""Tracing from packed genotypes, streamed, against the machine's own limits measured in the same run.
 
 python benchmarks/tracing.py [--sites 1000000] [--people 10000] [--reference 59] [--missing 0.0]
 
@@ -53,19 +53,19 @@ def write_plink(stem: Path, people: int, sites: int, missing: float, rng: np.ran
 
 
 def bandwidth() -> float:
-    """Bytes a second that are read from memory, four times the cache at least."""
+    """Bytes read from memory per second, from at least four times the cache."""
     numbers = np.ones(2**25)
     return numbers.nbytes / least_time(numbers.max, 7)[0]
 
 
 def product_rate() -> float:
-    """Operations a second of a large single-precision matrix product."""
+    """Operations per second of a large single-precision matrix product."""
     square = np.ones((3000, 3000), dtype=np.float32)
     return 2 * square.shape[0] ** 3 / least_time(lambda: square @ square, 5)[0]
 
 
 def multiplications(attack: str, threshold: str, reference: int) -> int:
-    """Operations a call: one multiplication and addition for a score, and per reference person and value."""
+    """Operations per call: a multiplication and addition for a score, and per reference person and value."""
     beside = threshold == "empirical" and attack != "single"
     return 2 * 2 * (1 + reference) if beside else 2
 

@@ -2,7 +2,7 @@
 
 Blocks of 10, 30 and 100 made-up people, with four published tables each: age (10 groups) by sex, race (5) by
 sex, race by age, household size (7) by age. No list of people is used: rows are proved from the tables alone.
-How many blocks of each size are made can be given: python census_blocks.py 100
+The number of blocks of each size is an argument: python census_blocks.py 100
 """
 
 import sys
@@ -17,7 +17,7 @@ NAMES = tuple(LEVELS)
 
 
 def make_block(people, rng):
-    """Households of one to seven: one or two adults of like age, their children, mostly of one race."""
+    """Households of one to seven: one or two adults of similar age and their children, mostly of one race."""
     mix = rng.dirichlet([6, 1.5, 1, 0.6, 0.4])
     rows = []
     while len(rows) < people:
@@ -31,7 +31,7 @@ def make_block(people, rng):
 
 
 def swap(blocks, share, rng):
-    """That share of people exchange age, sex and race with people of other blocks in like households."""
+    """This share of people exchange age, sex and race with people in households of the same size."""
     everybody = np.concatenate(blocks)
     for size in range(LEVELS["size"]):
         alike = rng.permutation(np.flatnonzero(everybody[:, 3] == size))

@@ -1,7 +1,7 @@
 """Twenty-four harmless regression tables, four decimals each, give away everybody's answer.
 
-An output checker counts degrees of freedom: 200 people less 9 coefficients leaves 191 in every model, far
-above any threshold. What counts is how many equations about the same people leave the house altogether.
+An output checker counts degrees of freedom: 200 people minus 9 coefficients leave 191 in every model, far
+above any threshold. What counts is how many equations about the same people are published altogether.
 """
 
 import numpy as np

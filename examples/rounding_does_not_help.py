@@ -1,4 +1,4 @@
-"""Rounding every cell to a multiple of 5 hides nothing: whom do the tables prove, with and without it?"""
+"""Rounding every cell to a multiple of 5 hides nothing: how many people are proved with and without it?"""
 
 import tellall as ta
 

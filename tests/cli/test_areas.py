@@ -81,7 +81,7 @@ def test_a_sweep_of_areas_writes_its_page_and_its_table(tellall):
     assert code == 0
     assert "22 people in 3 areas by county, 1 of them not measured" in out
     assert "passes" in out
-    assert "is enough over all people. Of the protections" in out
+    assert "is enough over all people. It is the cheapest" in out
     assert "The page is out/sweep.html" in err
     assert sorted(path.name for path in Path("out").iterdir()) == [
         ".areas",

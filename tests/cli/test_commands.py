@@ -87,7 +87,7 @@ def test_what_takes_too_long_is_refused_unless_forced(tellall, people, monkeypat
     assert (code, out) == (2, "")
     assert "the audit must be expected to end within" in said
     assert "seconds and about" in said
-    assert "--force starts it all the same" in said
+    assert "--force starts it anyway" in said
     assert not Path("plan-audit").exists()
     assert tellall("audit", "plan.toml", "--jobs", "1", "--no-remedy", "--force")[0] == 1
 
@@ -457,7 +457,7 @@ def test_the_verdict_stands_before_the_remedy_is_looked_for(tellall, people, mon
     assert "failed; the verdict stands. no equations in it" in err
     monkeypatch.setattr("tellall.experiment.remedy.find_remedy", lambda *_: 1 / 0)
     assert tellall("audit", "plan.toml", "--jobs", "1", "--no-remedy")[0] == 1
-    found = {"found": False, "sentence": "None of 3 changes that were tried passes."}
+    found = {"found": False, "sentence": "None of the 3 changes tried passes."}
     found |= {"change": None, "entries": [], "toml": "", "tried": [], "not_tried": []}
     monkeypatch.setattr("tellall.experiment.remedy.find_remedy", lambda *_: found)
     code, out, err = tellall("audit", "plan.toml", "--jobs", "1", "--json")
@@ -465,7 +465,7 @@ def test_the_verdict_stands_before_the_remedy_is_looked_for(tellall, people, mon
     assert (
         json.loads(out)["remedy"] == json.loads(Path("plan-audit/audit.json").read_text())["remedy"] == found
     )
-    assert "None of 3 changes" in err
+    assert "None of the 3 changes" in err
 
 
 def test_attack_on_a_folder_of_acro(tellall, tmp_path, monkeypatch):

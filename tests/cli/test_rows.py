@@ -89,9 +89,9 @@ def test_rounded_and_hidden_counts_prove_less(tellall, tables):
 @pytest.mark.parametrize(
     ("text", "options", "said"),
     [
-        ("age,count\ny,three\n", (), "must be counts, or a mark where one is hidden"),
+        ("age,count\ny,three\n", (), "must be counts, or a mark for a hidden one"),
         ("age,count\ny,3\ny,4\n", (), "each cell once"),
-        ("age,n,count\ny,1,3\n", (), "count must be named, where several columns may be it"),
+        ("age,n,count\ny,1,3\n", (), "count must be named, since several columns may be meant"),
         ("age,count\ny,3\n", ("--by", "town"), "by must be a column of t.csv"),
         ("age,count\ntotal,3\n", (), "totals alone"),
         ("age,count\ny,3\n", ("--absent", "maybe"), "absent must be"),

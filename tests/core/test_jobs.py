@@ -71,7 +71,7 @@ def test_a_killed_process_is_a_sentence_and_what_was_finished_is_kept(tmp_path):
     kept = Checkpoint(tmp_path, SECRET)
     killer = "__import__('time').sleep(1.5) or __import__('os')._exit(9)"
     tasks = tasks_of("{'x': 1}", "{'x': 2}", killer, keys=True)
-    with pytest.raises(WorkLost, match=r"killed.*goes on from what was kept"):
+    with pytest.raises(WorkLost, match=r"killed.*continues from what was kept"):
         list(run(eval, tasks, workers=Workers(2), checkpoint=kept))
     assert kept.load(tasks[0].key) == {"x": 1}
     assert kept.load(tasks[1].key) == {"x": 2}

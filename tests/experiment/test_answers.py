@@ -79,7 +79,7 @@ def test_what_is_enough_over_all_people_may_not_be_in_an_area():
     areas = [{"rows": [row("some", 0.2)]}, {"rows": [row("some", 0.0)]}, {"rows": []}]
     answer = sweep_answer(release(row("some", 0.04), areas=areas), LIMIT)
     assert answer.word == "some is enough over all people"
-    assert "In 1 of 2 areas that is not surely enough" in answer.sentence
+    assert "In 1 of 2 areas it is not surely enough" in answer.sentence
 
 
 def test_a_real_secret_has_no_limit_and_the_choice_is_left():
@@ -127,7 +127,7 @@ def test_a_sweep_also_keeps_to_the_plans_limit_on_people_exposed():
     found = release(*bare, some, much)
     answer = sweep_answer(found, LIMIT, 0)
     assert (answer.kind, answer.word) == ("pass", "much is enough")
-    assert "give away no more than 0 people" in answer.sentence
+    assert "gives away no more than 0 people" in answer.sentence
     none = sweep_answer(release(*bare, some), LIMIT, 0)
     assert (none.kind, none.word) == ("fail", "None of these is enough")
     assert "The nearest is some" in none.sentence

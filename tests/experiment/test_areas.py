@@ -172,7 +172,7 @@ def test_the_document_keeps_its_schema_and_the_page_has_every_area(done):
         "The interval lies above the limit in 2 of them, and in none after correction": some,
         "and in 1 after correction": {**some, "surely_above": 1},
         "The interval lies above the limit in none of them. The": {**some, "above": 0},
-        "Single people are learnt in 2 of them.": {**some, "exposing": 2},
+        "Single people are given away in 2 of them.": {**some, "exposing": 2},
     }
     for words, told in lines.items():
         assert words in Tags.of(render({**document, "areas": told})).text

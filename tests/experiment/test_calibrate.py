@@ -66,13 +66,13 @@ def test_decoders_that_are_left_out_are_named(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr("tellall.experiment.trial._MOST_WORK", 59)
     found = ta.calibrate(FEW, ta.Marginals(2), ta.Gaussian, 0.4, draws=2)
     assert found.warnings[-1] == (
-        "Not tried on 60 people, for the time that takes: auto, lp. What is said here does not cover "
-        "them: a decoder that finds more needs more noise. Ask for them by name."
+        "Not tried, because of the time on 60 people: auto, lp. The results do not cover "
+        "them; a decoder that finds more needs more noise. Ask for them by name."
     )
     assert not ta.sweep(FEW, ta.Marginals(2), ta.Gaussian(3.0), repeats=2, decoders="auto").untried
     swept = ta.sweep(FEW, ta.Marginals(2), ta.Gaussian(3.0), repeats=2)
     assert swept.untried == ("auto", "lp")
-    assert "Not tried on 60 people" in str(swept)
+    assert "Not tried, because of the time on 60 people" in str(swept)
     assert swept.as_json()["untried"] == ["auto", "lp"]
     assert str(found).startswith("Least noise for an advantage of at most 40.0 in 100 by least-squares: ")
 

@@ -80,7 +80,7 @@ def test_what_is_not_for_several_values_is_not_checked_and_says_so():
     statistic = {"kind": "Predicates", "function": "and", "ways": 3}
     audit = ta.audit(people, {"releases": [{"statistic": statistic}]})
     (one,) = audit.not_checked
-    assert one.reason == "for a secret of 3 values tellall attacks tables (Marginals) alone"
+    assert one.reason == "for a secret of 3 values tellall attacks only tables (Marginals)"
     assert one.nearest == "Marginals"
     assert audit.verdict.word == "review"
     assert "Nothing could be attacked" in audit.verdict.sentence

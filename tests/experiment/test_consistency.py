@@ -66,7 +66,7 @@ def test_values_that_contradict_each_other_are_named():
 
 
 @pytest.mark.parametrize(
-    ("number", "says"), [(None, ""), (1, "no other secret fits it"), (3, "it is one of 3 that fit")]
+    ("number", "says"), [(None, ""), (1, "only one combination fits"), (3, "3 combinations fit")]
 )
 def test_the_page_tells_few_secrets(number, says):
     said = list(_fitting({"name": "x", "summary": {"possible": number, "clash": [], "unknown": ""}}))

@@ -206,7 +206,7 @@ def test_a_release_of_an_unknown_kind_is_recorded_beside_the_others(people):
     assert document["not_checked"] == [
         {
             "name": "medians",
-            "reason": "tellall has no statistic of kind 'Quantiles', and nothing near to it",
+            "reason": "tellall has no statistic of kind 'Quantiles', nor anything like it",
             "nearest": None,
         }
     ]

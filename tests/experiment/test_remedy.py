@@ -274,7 +274,7 @@ def test_a_plan_by_area_has_a_remedy_and_culprits_over_all_areas(people):
     assert audit.remedy["found"]
     said = audit.remedy["sentence"]
     assert "in every town" in said
-    assert said.endswith("Publish nothing about 1 area of too few people.")
+    assert said.endswith("Publish nothing about 1 area with too few people.")
     kept = crowd.take(np.flatnonzero(towns != "tiny"))
     assert audited_again(kept, audit, 7) == "pass"
     assert audit.culprits["learnt"] == audit.limits.count(audit.findings[0].outcome.learnt)

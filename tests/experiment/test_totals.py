@@ -11,7 +11,7 @@ def test_totals_that_differ_from_the_people_are_reported():
     exact = ta.linearise(ta.publish(people, ta.Marginals(3)), people.public)
     assert exact.notes == ()
     noisy = ta.linearise(ta.publish(people, ta.Marginals(3), ta.Gaussian(3.0), rng=0), people.public)
-    assert "10 tables add up to another number than the 80 people" in noisy.notes[0]
+    assert "10 tables do not add up to the 80 people" in noisy.notes[0]
     assert noisy.notes[0] in str(noisy.account())
     shares = ta.publish(people, ta.Marginals(3, scale="fractions"))
     assert ta.linearise(shares, people.public).notes == ()
@@ -25,7 +25,7 @@ def test_one_wrong_table_is_counted_and_hidden_cells_are_not():
     release = ta.Release.from_values(ta.Marginals(2), values, public=people, noise=ta.Rounding(20))
     note = ta.linearise(release, people.public).notes[0]
     assert note.startswith("1 of 5 tables")
-    assert "(from 87 to 87)" in note
+    assert "(their totals are from 87 to 87)" in note
 
 
 def test_categories_and_other_statistics():
@@ -33,7 +33,7 @@ def test_categories_and_other_statistics():
     people = ta.Dataset.from_arrays(rng.integers(0, 3, (60, 4)), np.arange(60) % 3)
     assert ta.linearise(ta.publish(people, ta.Marginals(3)), people.public).notes == ()
     rounded = ta.linearise(ta.publish(people, ta.Marginals(3), ta.Rounding(5)), people.public)
-    assert "they are used as they are" in rounded.notes[0]
+    assert "they are used unchanged" in rounded.notes[0]
     bits = random_people(30, 6, seed=4)
     counts = ta.publish(bits, ta.Predicates("xor", ways=3), ta.Gaussian(2.0), rng=0)
     assert ta.linearise(counts, bits.public).notes == ()

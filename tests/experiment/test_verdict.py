@@ -22,8 +22,8 @@ def people(no: int, yes: int) -> dict[str, int]:
     ("row", "word", "says"),
     [
         (outcome(0.2, 0.1, 0.3), "fail", "700 of 1,000 people right; without it, of 500"),
-        (outcome(0.04, 0.01, 0.09), "review", "as well be 1.0 in 100 more as 9.0 in 100 more"),
-        (outcome(0.0, -0.07, 0.07), "review", "as well be 7.0 in 100 fewer as 7.0 in 100 more"),
+        (outcome(0.04, 0.01, 0.09), "review", "from 1.0 in 100 more to 9.0 in 100 more"),
+        (outcome(0.0, -0.07, 0.07), "review", "from 7.0 in 100 fewer to 7.0 in 100 more"),
         (outcome(-0.01, -0.07, 0.07), "review", "at best: 1.0 in 100 fewer."),
         (outcome(0.01, -0.01, 0.02), "pass", "does not prove"),
         (outcome(-0.1, -0.2, 0.0), "pass", "no more secrets"),
@@ -88,15 +88,23 @@ def number(advantage, beyond):
             "pass",
             "come no nearer than one would without it; the limit is 5.0 %",
         ),
-        (number(0.3, (0.001, -0.1, 0.1)), "pass", "Beside that they come 3.0 % nearer by in-sample fit: any"),
+        (
+            number(0.3, (0.001, -0.1, 0.1)),
+            "pass",
+            "In addition, they come 3.0 % nearer by in-sample fit: any",
+        ),
         (number(0.3, (0.3, 0.1, 0.4)), "pass", "come at most 3.0 % nearer"),
         (number(2.0, (1.2, 0.9, 1.5)), "fail", "8.0 of these 20.0 % are in-sample fit: any model"),
         (
             number(1.0, (0.4, 0.1, 0.7)),
             "review",
-            "The rest, with this many people, could as well be 1.0 % nearer",
+            "With this many people, the rest could be anything from 1.0 % nearer",
         ),
-        (number(0.4, (0.4, 0.1, 0.7)), "review", "With this many people that could as well be 1.0 % nearer"),
+        (
+            number(0.4, (0.4, 0.1, 0.7)),
+            "review",
+            "With this many people, that could be anything from 1.0 % nearer",
+        ),
     ],
 )
 def test_in_sample_fit_is_named_and_not_counted(row, word, says):

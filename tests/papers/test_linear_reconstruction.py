@@ -57,7 +57,7 @@ def test_the_bound_is_above_what_happens_and_the_prediction_on_it(by_name, figur
     order = ("found", "4‖A⁺e‖²", "4‖e‖²/σ²", "Thm 2.1: 4mβ²/σ²")
     for less, more in pairwise(order):
         assert np.all(np.array(lines[less].y) <= np.array(lines[more].y) + 1e-9)
-    assert by_name["the wrong share foreseen without values: off by"].value < 0.02
+    assert by_name["the wrong share predicted without values: off by"].value < 0.02
     assert by_name["… and it is attained"].value == by_name["… and it is attained"].bound == 40
 
 

@@ -48,7 +48,7 @@ def test_a_packed_text_may_unpack_to_so_much_and_no_more(tmp_path, monkeypatch):
     monkeypatch.setattr(sheets, "_MOST_TIMES", 20)
     write_gz(tmp_path / "bomb.csv.gz", 8)
     assert 20 * (tmp_path / "bomb.csv.gz").stat().st_size < 8 * MB
-    with pytest.raises(ta.InvalidInput, match=r"at most 2 MB, unpacked \(20 times its size"):
+    with pytest.raises(ta.InvalidInput, match=r"at most 2 MB, unpacked \(limited by 20 times its size"):
         read_table(tmp_path / "bomb.csv.gz")
     monkeypatch.setattr(sheets, "_MOST_TIMES", 2000)
     monkeypatch.setattr(sheets, "_LARGEST_PEOPLE", 3 * MB)
@@ -59,14 +59,14 @@ def test_a_packed_text_may_unpack_to_so_much_and_no_more(tmp_path, monkeypatch):
 def test_a_packed_text_of_more_than_memory_holds_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(type(sheets.HOST), "free_memory", 3 * MB)
     write_gz(tmp_path / "people.csv.gz", 2)
-    with pytest.raises(ta.InvalidInput, match=r"at most 1 MB, unpacked .* and what there is memory for"):
+    with pytest.raises(ta.InvalidInput, match=r"at most 1 MB, unpacked .* and by memory"):
         read_table(tmp_path / "people.csv.gz")
 
 
 def test_a_sheet_that_unpacks_to_too_much_is_refused_unread(tmp_path, monkeypatch):
     monkeypatch.setattr(sheets, "_LARGEST", MB)
     write_book(tmp_path / "bomb.xlsx", sheet1=sheet_of(b"<row><c><v>1</v></c></row>" * 100_000))
-    with pytest.raises(ta.InvalidInput, match=r"at most 2 MB, unpacked \(200 times its size"):
+    with pytest.raises(ta.InvalidInput, match=r"at most 2 MB, unpacked \(limited by 200 times its size"):
         read_table(tmp_path / "bomb.xlsx")
 
 

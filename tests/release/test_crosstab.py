@@ -175,7 +175,7 @@ REFUSED = {
     "an unknown column": (TABLE.rename_axis(index=["sex", "regoin"]), "Did you mean 'region'"),
     "other people": (
         pd.crosstab(FRAME[FRAME.age < 40].region, FRAME[FRAME.age < 40].ill),
-        "about some of them only",
+        "about only some of them",
     ),
     "means": (FRAME.pivot_table(index="region", columns="ill", values="age"), "whole counts, or of shares"),
     "rounded shares": (

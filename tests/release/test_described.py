@@ -203,7 +203,7 @@ def test_minima_and_maxima_limit_everybody_and_quantiles_are_not_checked(tmp_pat
     more = '[[tables]]\nfile = "t.csv"\nname = "both"\nkind = "maxima"\nvalue = "max"\ncount = "min"'
     found = read_described(_folder(tmp_path, *entries, more, secret="income"), EARNERS.public)
     assert [(one.id, one.planned) for one in found.skipped] == [("median", True), ("both", True)]
-    assert "no attack here uses quantiles" in found.skipped[0].reason
+    assert "no attack uses quantiles" in found.skipped[0].reason
     assert "count must be left out" in found.skipped[1].reason
     exact = ta.publish(EARNERS, ta.Extremes(3, [["region", "ward"]]))
     least, most = (release.values for release in found.releases)
@@ -334,7 +334,7 @@ def test_a_fitter_of_lifelines_is_read_as_it_is():
     for wrong, says in (
         (Fitter(months, seen.secret == 1, weights=2.0), "a fit without weights"),
         (late, "one with late entry"),
-        (Fitter(months[young], seen.secret[young] == 1), "Say with where= whom"),
+        (Fitter(months[young], seen.secret[young] == 1), "Say with where= which"),
         (object(), "a fitted KaplanMeierFitter, or a frame"),
         (fitter.survival_function_.rename(columns={"KM_estimate": "hazard"}), "one of a survival curve"),
     ):

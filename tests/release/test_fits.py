@@ -268,7 +268,7 @@ def test_standard_errors_that_contradict_the_fit_are_refused():
             ta.read_coefficients({**table, "std_error": wrong}, people)
     with pytest.raises(ta.InvalidInput, match="linear fits"):
         ta.read_coefficients({**table, "std_error": fit.bse}, people, "logistic")
-    with pytest.raises(ta.InvalidInput, match="exact or rounded alone"):
+    with pytest.raises(ta.InvalidInput, match="exact or only rounded"):
         ta.read_coefficients({**table, "std_error": fit.bse}, people, noise=ta.Gaussian(0.1))
     coarse = {**table, "std_error": [round(one / 0.05) * 0.05 for one in fit.bse]}
     told = ta.read_coefficients(coarse, people, noise=ta.Rounding(0.05))  # more digits than are true

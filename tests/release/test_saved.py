@@ -73,7 +73,7 @@ def test_a_release_meets_only_the_people_it_was_made_for(people, tmp_path):
     other = random_people(40, 4, seed=4)
     found = ta.reconstruct(release, other.public, rng=0)
     assert found.status.word == "contradictory"
-    assert "bring the people whom they are about" in str(found.status)
+    assert "supply the people they are about" in str(found.status)
     renamed = ta.Dataset.from_arrays(people.public.codes.T, names=["p", "q", "r", "s"])
     with pytest.raises(ta.InvalidInput, match="the columns of the release"):
         ta.linearise(release, renamed)
@@ -147,15 +147,15 @@ def with_(document: str, **changes) -> str:
         ),
         (
             lambda d: with_(d, protect=[{"kind": "Combined"}]),
-            "with the mechanism that it stands for filled in",
+            "one of the two mechanisms that it becomes when published",
         ),
         (
             lambda d: with_(d, values={"parquet": "../x", "count": 1, "sha256": "0" * 64}),
-            "values must be in a file beside the release",
+            "values must be in a file next to the release",
         ),
         (
             lambda d: with_(d, values={"parquet": "none.parquet", "count": 1, "sha256": "0" * 64}),
-            "values must be in a plain file beside the release",
+            "values must be in a plain file next to the release",
         ),
     ],
 )
@@ -179,7 +179,7 @@ def test_values_that_were_exchanged_are_noticed(people, tmp_path, monkeypatch):
         ta.Release.load(path)
     beside.rename(tmp_path / "elsewhere")
     beside.symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(ta.InvalidInput, match="a plain file beside"):
+    with pytest.raises(ta.InvalidInput, match="a plain file next to"):
         ta.Release.load(path)
 
 

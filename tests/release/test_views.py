@@ -178,7 +178,7 @@ def test_coarser_categories_are_sums_of_finer_ones():
     assert evidence.operator.shape == (4, 60)
     assert np.allclose(evidence.operator @ people.secret, evidence.target)
     skipped = ta.linearise(ta.publish(people, ta.Marginals(2), where="area = 'a'"), view).skipped
-    assert "whom it is about is not known" in skipped[0]
+    assert "it is not known who it is about" in skipped[0]
 
 
 def test_who_is_missing_is_read_off_exact_totals():
@@ -189,7 +189,7 @@ def test_who_is_missing_is_read_off_exact_totals():
     assert np.array_equal(told.target, read.target)
     hidden = ta.publish(people, ta.Marginals(2), ta.Rounding(5))
     with pytest.raises(
-        ta.InvalidInput, match=r"got 57 people, not 60\. Say that it counts 3 .*missing=3, or --missing 3"
+        ta.InvalidInput, match=r"got 57 people, not 60\. If it counts 3 people .*missing=3, or --missing 3"
     ):
         ta.reconstruct(hidden, view)
     assert ta.reconstruct(hidden, view, missing=3).n == 57
@@ -235,7 +235,7 @@ def test_what_is_not_usable_is_listed_with_the_reason():
     strangers = ta.reconstruct(
         [fit, ta.publish(people, ta.Marginals(2))], people.public.take(range(58)), missing=2
     )
-    assert "it counts other people than those who are known" in strangers.skipped[0]
+    assert "it is not about exactly the people who are known" in strangers.skipped[0]
 
 
 @pytest.mark.parametrize("protect", [None, ta.Rounding(5), ta.Gaussian(1.0)], ids=str)

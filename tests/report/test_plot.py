@@ -143,7 +143,7 @@ def test_categories_name_their_places():
 
 def test_words_are_set_in_lines_where_a_telephone_is_too_narrow_for_them():
     axis = Axis("noise on a published value, standard deviation of it", "shares of all people")
-    rule = Rule(0.6, "threshold (the middle one: each target has its own)", "x")
+    rule = Rule(0.6, "threshold (the median; each target has its own)", "x")
     figure = Figure("t", "c", axis, axis, (Series("s", [0, 1], [1, 2]),), (rule,))
     for width, counts in ((WIDTH, (1, 1, 1)), (SLIM, (2, 2, 2))):
         chart = draw(figure, width)

@@ -54,7 +54,7 @@ def _document(release: dict, **more: object) -> dict:
 
 def test_figures_with_units_legends_and_intervals(swept):
     accuracy, advantage, error, withheld, frontier = sweep_figures(swept["releases"][0], limit=0.05)
-    assert error.y.label == frontier.x.label == withheld.x.label == "mean error, withheld values counted"
+    assert error.y.label == frontier.x.label == withheld.x.label == "mean error, including withheld values"
     shares = [100 * row["missing"] for row in swept["releases"][0]["rows"] if row["loss"]]
     assert sorted(value for one in withheld.series for value in one.y) == pytest.approx(sorted(shares))
     assert max(shares) > 0

@@ -52,5 +52,5 @@ def test_the_drawing_says_what_the_equations_give(example, width):
 
 def test_the_caption_tells_the_sums_that_are_drawn():
     total, women = SUMS.cells[2], SUMS.cells[0]
-    told = f"all earn {total}, the women {women} of it, so the only man earns {total - women}."
+    told = f"together they earn {total}, the women {women} of it, so the only man earns {total - women}."
     assert told in SUMS.caption

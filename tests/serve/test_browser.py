@@ -155,7 +155,7 @@ def test_from_a_file_to_an_exported_decision_in_at_most_twelve_clicks(browser, t
             slide(page)
             click("#apply-remedy")
             page.wait_for_selector(".verdict.pass", timeout=_WAIT)
-            assert "Beside the last audit" in page.inner_text("main")
+            assert "Compared with the last audit" in page.inner_text("main")
             click("#to-decide")
             page.fill("#comment", "Small cells are gone.")
             click("#accept")

@@ -68,7 +68,7 @@ def test_what_an_outsider_knows_is_written_into_the_plan(client):
     client.post(f"{client.here}/columns", {**form, "known": [1, 3]})
     assert tomllib.loads(client.case().plan_text)["known"] == ["age", "region"]
     assert client.case().plan.attackers[0].known == ("age", "region")
-    assert "For these the gauge says nothing" in client.get(f"{client.here}/foresight").text
+    assert "Nothing can be foreseen for these" in client.get(f"{client.here}/foresight").text
     before = client.case().plan_text
     assert "known must be one column or more" in client.post(f"{client.here}/columns", form).text
     assert client.case().plan_text == before
@@ -80,7 +80,7 @@ def test_areas_are_chosen_with_the_columns(client):
     plan = tomllib.loads(client.case().plan_text)
     assert plan["by"] == "region"
     assert "known" not in plan
-    assert "each area is foreseen and attacked by itself" in client.get(f"{client.here}/foresight").text
+    assert "foresees and attacks each area separately" in client.get(f"{client.here}/foresight").text
 
 
 @pytest.mark.parametrize("form", [{}, {"secret": 9}, {"secret": "x"}, {"secret": 4}])
@@ -300,7 +300,7 @@ def test_the_remedy_is_applied_to_the_plan(audited, client, monkeypatch):
     entries[0]["protect"] = [{"kind": "Gaussian", "std": 4.5}]
     document["remedy"] |= {"found": True, "entries": entries, "change": change, "sentence": "Add noise."}
     case.write("audit/audit.json", document)
-    assert "Change the plan so" in client.get(f"{client.here}/fix").text
+    assert "Make this change and audit again" in client.get(f"{client.here}/fix").text
     client.post(f"{client.here}/apply", {"version": case.version, "what": "remedy"})
     assert case.plan.releases[0].label == "Gaussian(std=4.5)"
 

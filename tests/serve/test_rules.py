@@ -57,7 +57,7 @@ def test_a_policy_holds_for_every_plan_and_makes_audits_void(client):
     assert [one.name for one in plan.attackers] == ["as planned", "journalist"]
     assert (case.plan.limit, len(case.plan.attackers)) == (0.05, 1)  # the text of the plan stays
     page = text_of(client.get(f"{client.here}/plan").text)
-    assert "The policy Ward 7 <b> holds, too: an advantage of at most 2.0 in 100" in page
+    assert "The policy Ward 7 <b> applies too: an advantage of at most 2.0 in 100" in page
     assert "journalist knows sex of everybody by the policy" in page
     assert client.get(f"{client.here}/export/policy.toml").body == POLICY
     client.post("/policy/forget")
@@ -142,7 +142,7 @@ def test_a_plan_names_no_file_that_was_not_opened_here(client, name):
     planned(client)
     case = client.case()
     text = case.plan_text.replace("\n[[releases]]", f"\n[[published]]\nfile = '{name}'\n\n[[releases]]", 1)
-    with pytest.raises(InvalidInput, match="names no file but those opened here"):
+    with pytest.raises(InvalidInput, match="names only files opened here"):
         case.write_plan(text)
 
 

@@ -91,7 +91,7 @@ def test_a_process_that_died_is_told_and_not_started_again_by_itself(client, sle
     sleepers[0].ended = True
     page = client.get(f"{client.here}/verdict")
     assert "The audit failed" in page.text
-    assert "What was finished is kept" in page.text
+    assert "Finished work is kept" in page.text
     assert len(sleepers) == 1
 
 

@@ -32,20 +32,20 @@ __all__ = [
 ]
 
 FOLDS, FEW_FOLDS = 10, 5
-_SEED = 0  # of folds, models and probes: baselines are a function of people and statistics alone
+_SEED = 0  # for folds, models and probes: baselines depend only on people and statistics
 _LEAST, _MOST = 0.001, 0.999  # no baseline is surer than this
-_STEEPEST = 50.0  # slope of the logistic fit, where scores separate the values
-_SMALL = 200_000  # indicators × people that are written out with their zeros
-_FEW = 200  # people who bear one small tree, as right as many
-_TREES, _LEARNING, _LEAVES = 30, 0.2, (4, 31)  # as many leaves as people bear, one for each 250
+_STEEPEST = 50.0  # largest slope of the logistic fit, in case scores separate the values
+_SMALL = 200_000  # indicators × people up to which they are written out with their zeros
+_FEW = 200  # people; below this, one small tree is as good as many
+_TREES, _LEARNING, _LEAVES = 30, 0.2, (4, 31)  # one leaf for each 250 people, within these limits
 FACTORISED = 4000  # groups or features, whichever are fewer, up to which everybody is left out exactly
-BLOCKED = 8000  # features up to which they are, where these are the cells of tables
+BLOCKED = 8000  # the same limit on features that are the cells of tables
 WALKED = 200_000  # groups up to which more than one ridge is then tried on all of them
 _CHUNK = 4096  # groups whose features are written out at a time
 _STEPS = 30  # of conjugate gradients
 _ORDINARY = 0.1  # the leverage in a fit with ten people behind each fitted number
-_OWN = 0.5  # people who weigh more in their own prediction on average are reconstructed, not fitted
-_TRIED = 1000  # groups among which the ridge is looked for first
+_OWN = 0.5  # with a larger mean weight of people in their own predictions, the fit is a reconstruction
+_TRIED = 1000  # groups on which the ridge is first searched for
 
 Truth = npt.NDArray[Any]
 
@@ -63,10 +63,10 @@ class Baseline:
     expected, root
         Mean and root mean square of the error to expect for each person's real number, None otherwise.
     in_sample
-        What the same model says of each real number when the person's own is in it, as far as an ordinary fit
-        goes: as if ten people or more stood behind each fitted number. None where that is not known, or where
-        the fit is a reconstruction: fewer than two people do. No baseline: the difference is what an ordinary
-        fit tells about those whom it was fitted to.
+        What the same model predicts for each real number when the person's own is in the fit, limited to an
+        ordinary fit: as if ten people or more were behind each fitted number. None if that is not known, or
+        if the fit is a reconstruction (fewer than two people behind each number). This is not a baseline: the
+        difference is what an ordinary fit gives away about the people it was fitted to.
     """
 
     name: str
@@ -78,9 +78,9 @@ class Baseline:
     in_sample: Array | None = None
 
     def chance_of(self, values: Truth) -> Array:
-        """The probability that it gives to each person's given value, within [.001, .999]."""
+        """Returns the probability of each person's given value, within [.001, .999]."""
         if self.probability is None:
-            raise TypeError("a baseline of real numbers has widths, no probabilities")
+            raise TypeError("a baseline of real numbers has widths, not probabilities")
         chance = self.probability
         if chance.ndim == 1:
             given = np.where(values == 1, chance, 1 - chance)
@@ -89,32 +89,32 @@ class Baseline:
         return np.clip(given, _LEAST, _MOST)
 
     def take(self, people: IntArray) -> Baseline:
-        """The guesses for some of the people."""
+        """Returns the guesses for some of the people."""
         own = (self.probability, self.width, self.expected, self.root, self.in_sample)
         return Baseline(
             self.name, self.guess[people], *(None if part is None else part[people] for part in own)
         )
 
     def accuracy(self, truth: Truth) -> float:
-        """The share of people whose bit or category is guessed right."""
+        """Returns the share of people whose bit or category is guessed right."""
         return float(np.mean(self.guess == truth))
 
 
 def baselines(
     statistics: Sequence[Statistic], public: Public, truth: npt.ArrayLike, secret: Secret
 ) -> tuple[Baseline, ...]:
-    """All baselines of releases of these statistics, the same whatever protects them.
+    """Returns all baselines for releases of these statistics; protections do not change them.
 
-    There is no population baseline where a statistic names people by index (masks).
+    There is no population baseline if a statistic names people by index (masks).
     """
     more = population(statistics, public, truth, secret)
     return (*before_any_release(public, truth, secret), *([] if more is None else [more]))
 
 
 def before_any_release(public: Public, truth: npt.ArrayLike, secret: Secret) -> tuple[Baseline, ...]:
-    """The baselines that no statistic changes: majority or median, public columns, own group.
+    """Returns the baselines that no statistic changes: majority or median, public columns, own group.
 
-    Who knows no column of anybody can guess no more than what most have.
+    Without public columns, only the majority or median is left.
     """
     true = _check(truth, public, secret)
     if not public.columns:
@@ -129,7 +129,7 @@ def _check(truth: npt.ArrayLike, public: Public, secret: Secret) -> Truth:
 
 
 def _baseline(name: str, table: Array, truth: Truth, secret: Secret, groups: IntArray) -> Baseline:
-    """The baseline with these probabilities (or real guesses), people × unknowns."""
+    """Returns the baseline with these probabilities (or real guesses), people × unknowns."""
     if secret.levels:
         probability = table[:, 0] if secret.unknowns == 1 else table
         return Baseline(name, secret.guess(probability), probability)
@@ -137,11 +137,11 @@ def _baseline(name: str, table: Array, truth: Truth, secret: Secret, groups: Int
 
 
 def _errors(off: Array, groups: IntArray) -> tuple[Array, Array, Array]:
-    """Half the width of a 95 % interval for each person, and mean and root mean square error to expect.
+    """Returns half the width of each person's 95 % interval, and the mean and root mean square error.
 
-    From the errors of the others like them: √v_i times the 95 % quantile, the mean and the root mean square
-    of |error|/√v over people; v_i is the mean square error of the others in the group with one more person
-    of average error.
+    These come from the errors of others in the same group: √v_i times the 95 % quantile, the mean and the
+    root mean square of |error|/√v over people, where v_i is the mean square error of the others in the group
+    plus one person of average error.
     """
     square = off**2
     size, total = np.bincount(groups), np.bincount(groups, square)
@@ -152,7 +152,7 @@ def _errors(off: Array, groups: IntArray) -> tuple[Array, Array, Array]:
 
 
 def typical(truth: Truth, secret: Secret) -> Baseline:
-    """The baseline that guesses for everybody what most have, or the median."""
+    """Returns the baseline that guesses the most common value, or the median, for everybody."""
     if isinstance(secret, Real):
         value, name = np.array([np.median(truth)]), "median"
     else:
@@ -161,7 +161,7 @@ def typical(truth: Truth, secret: Secret) -> Baseline:
 
 
 def _own_group(public: Public, truth: Truth, secret: Secret) -> Baseline:
-    """The mean of the others with equal public rows, with one more person at the overall mean.
+    """Returns the mean of the others with equal public rows, plus one person at the overall mean.
 
     (k − s_i + π)/(g − 1 + 1) for a group of g people, k of them with the value, π the overall rate: exact
     leave-one-out. O(n).
@@ -173,17 +173,18 @@ def _own_group(public: Public, truth: Truth, secret: Secret) -> Baseline:
 
 
 def _public(public: Public, truth: Truth, secret: Secret) -> Baseline:
-    """The better of a linear and a tree model that predict the secret from the public columns, out of fold.
+    """Returns the better of a linear and a tree model that predict the secret from the public columns.
 
-    Indicators for the linear model (and standardised numbers, for a real secret), codes for gradient-boosted
-    trees (30 of rate 0.2; one leaf for each 250 people, 4 to 31) or, below 200 people, for one tree of four
-    leaves; ten folds; the better over all folds, which favours the baseline.
+    The linear model uses indicators (and standardised numbers, for a real secret). The tree model uses codes:
+    gradient-boosted trees (30 of rate 0.2; one leaf for each 250 people, 4 to 31), or one tree of four leaves
+    below 200 people. Both predict out of fold, in ten folds. The better one over all folds is kept, which
+    favours the baseline.
     """
     from sklearn import config_context
     from sklearn.linear_model import LogisticRegression, Ridge
 
     codes = np.asarray(public.codes).T.astype(np.int64)
-    sparse = bool(secret.levels) and public.n * sum(public.levels) > _SMALL  # of few people zeros are quicker
+    sparse = bool(secret.levels) and public.n * sum(public.levels) > _SMALL  # with few people zeros are quick
     indicators = _indicators(codes, public.levels, sparse=sparse)
     models: list[tuple[Any, Any]]
     if secret.levels:
@@ -204,7 +205,7 @@ def _public(public: Public, truth: Truth, secret: Secret) -> Baseline:
 
 
 def _indicators(codes: IntArray, levels: Sequence[int], *, sparse: bool) -> Any:
-    """For each value of each column who has it: people × values, without zeros if ``sparse``."""
+    """Returns who has each value of each column: people × values, without zeros if ``sparse``."""
     from scipy.sparse import csr_array
 
     (n, columns), first = codes.shape, np.cumsum([0, *levels])
@@ -218,7 +219,7 @@ def _indicators(codes: IntArray, levels: Sequence[int], *, sparse: bool) -> Any:
 
 
 def _tree(n: int, kind: str) -> Any:
-    """A tree model for this many people, a "Classifier" or a "Regressor"."""
+    """Returns a tree model for this many people, a "Classifier" or a "Regressor"."""
     from sklearn import ensemble, tree
 
     leaves = int(np.clip(n // 250, *_LEAVES))
@@ -233,7 +234,7 @@ def _tree(n: int, kind: str) -> Any:
 
 
 def _out_of_fold(model: Any, features: Any, truth: Truth, secret: Secret) -> Array:
-    """What the model says about each person when fitted without their fold, people × unknowns."""
+    """Returns what the model predicts for each person when fitted without their fold, people × unknowns."""
     out = np.zeros((truth.size, max(1, secret.levels)))
     folds = _folds(truth, FOLDS)
     for number, (train, test) in enumerate(folds, start=1):
@@ -250,7 +251,7 @@ def _out_of_fold(model: Any, features: Any, truth: Truth, secret: Secret) -> Arr
 
 
 def _folds(truth: Truth, count: int) -> list[tuple[IntArray, IntArray]]:
-    """Train and test people of each fold, the secret about equally distributed in all."""
+    """Returns the train and test people of each fold, with the secret about equally distributed in all."""
     shuffled = np.random.default_rng(_SEED).permutation(truth.size)
     order = shuffled[np.argsort(truth[shuffled], kind="stable")]
     fold = np.empty(truth.size, dtype=np.intp)
@@ -261,20 +262,20 @@ def _folds(truth: Truth, count: int) -> list[tuple[IntArray, IntArray]]:
 def population(
     statistics: Sequence[Statistic], public: Public, truth: npt.ArrayLike, secret: Secret
 ) -> Baseline | None:
-    """What the same statistics, exact but without a person, say about that person; None where they cannot.
+    """Returns what the same statistics, exact but without a person, say about that person; None if nothing.
 
     Notes
     -----
     Ridge regression of the unknowns on the person's own column of the statistics' equations, with a constant
-    that is not penalised, each person left out exactly (`_left_out`).
+    that is not penalised. Each person is left out exactly (`_left_out`).
 
     Left-out scores become probabilities by P(v) ∝ exp(a_v + b score_v), b ≥ 0. The sign matters: leaving a
     person out lowers the score of the value they have, and a negative slope would read the secret off that.
-    The statistics' equations are taken at values of zero, so no secret is in anybody's features; where these
-    depend on published coefficients (losses that are not affine in the answer), that is a model of its own.
+    The statistics' equations are taken at values of zero, so no secret is in anybody's features; if these
+    depend on published coefficients (losses that are not affine in the answer), this makes a different model.
 
-    Beyond 4,000 groups and features (8,000 where these are the cells of tables): five folds instead of each
-    person alone, by conjugate gradients.
+    Beyond 4,000 groups and features (8,000 if these are the cells of tables), five folds are left out instead
+    of each person alone, by conjugate gradients.
     """
     true = _check(truth, public, secret)
     if not statistics or not public.columns or any(statistic.no_population for statistic in statistics):
@@ -292,10 +293,10 @@ def population(
 
 
 def _features(statistics: Sequence[Statistic], public: Public, secret: Secret) -> tuple[RowScale, Patterns]:
-    """What the statistics count of each group of people alike: features × groups, equal rows once.
+    """Returns the statistics' coefficients of each group of people alike: features × groups, without repeats.
 
-    Rows are divided by √(Σ a⁴/Σ a²), which is 1 where all entries are 0, 1 and −1: equations come in units
-    of their own. Rows equal but for the sign (a yes/no pair of cells) count once, √2 times as large.
+    Each row is divided by √(Σ a⁴/Σ a²), which is 1 if all entries are 0, 1 and −1, because equations come in
+    different units. Rows that are equal up to sign (a yes/no pair of cells) count once, √2 times as large.
     """
     parts = []
     for statistic in statistics:
@@ -318,7 +319,7 @@ def _features(statistics: Sequence[Statistic], public: Public, secret: Secret) -
 
 
 def _probabilities(scores: Array, truth: Truth) -> Array:
-    """P(v) ∝ exp(a_v + b score_v) with the a and b ≥ 0 that make the truth most likely, people × unknowns."""
+    """Returns P(v) ∝ exp(a_v + b score_v), people × unknowns, with the likeliest a and b ≥ 0."""
     from scipy.optimize import minimize
     from scipy.special import softmax
 
@@ -340,13 +341,13 @@ def _probabilities(scores: Array, truth: Truth) -> Array:
 
 
 def _sums(groups: IntArray, values: Array) -> Array:
-    """The sum of each column over each group."""
+    """Returns the sum of each column over each group."""
     return np.stack([np.bincount(groups, column) for column in values.T], axis=1)
 
 
 @dataclass(frozen=True, eq=False)
 class _Crowds:
-    """Groups of people alike: how many, and the sum and the sum of squares of what each unknown is."""
+    """Groups of people alike: their sizes, and the sum and the sum of squares of each unknown."""
 
     size: Array
     total: Array
@@ -356,16 +357,16 @@ class _Crowds:
 
     @property
     def surplus(self) -> Array:
-        """How far each group's total is from what the overall mean gives."""
+        """How far each group's total is from what the overall mean would give."""
         return self.total - self.size[:, None] * self.mean
 
     def take(self, few: IntArray) -> _Crowds:
-        """Some of the groups, about the same mean."""
+        """Returns some of the groups, with the same overall mean."""
         parts = (self.size[few], self.total[few], self.squares[few])
         return _Crowds(*parts, self.mean, int(self.size[few].sum()))
 
     def missed(self, fit: Array, left: Array) -> Array:
-        """The sum of squares left out for fits (groups × unknowns × ridges) and 1 − leverages."""
+        """Returns the leave-one-out sum of squares of fits (groups × unknowns × ridges) and 1 − leverages."""
         own = self.squares[..., None] - 2 * fit * self.total[..., None] + self.size[:, None, None] * fit**2
         return np.asarray((own.sum(axis=1) / left**2).sum(axis=0))
 
@@ -373,21 +374,22 @@ class _Crowds:
 def _left_out(
     features: RowScale, groups: Patterns, own: Array, folds: Sequence[tuple[IntArray, IntArray]]
 ) -> tuple[Array, Array | None]:
-    """What the ridge without each person predicts for them, at the ridge with the least such error.
+    """Returns what ridge regression without each person predicts for them, at the ridge with the least error.
 
-    And what it says with them, as if nobody weighed more than a tenth in their own prediction; None where
-    they weigh more than half on average. Where that is too much to factorise, without the person's fold.
+    Also returns what it predicts with them, as if nobody weighed more than a tenth in their own prediction;
+    None if they weigh more than half on average. If the problem is too large to factorise, the person's whole
+    fold is left out, and the second answer is None.
 
     Notes
     -----
-    Over groups of c_g people alike with features φ_g, centred, and eigenvectors V, values σ of
-    Σ_g c_g φ_g φ_gᵀ, the fit at ridge λ is f_g = s̄ + Σ_j q_gj b_j/(σ_j + λ) with q_g = Vᵀφ_g,
-    b = Σ_g c_g q_g (s̄_g − s̄); a person's leverage is h_g = 1/n + Σ_j q_gj²/(σ_j + λ), and without them the
+    Take groups of c_g people alike with centred features φ_g, and eigenvectors V and values σ of
+    Σ_g c_g φ_g φ_gᵀ. The fit at ridge λ is f_g = s̄ + Σ_j q_gj b_j/(σ_j + λ) with q_g = Vᵀφ_g and
+    b = Σ_g c_g q_g (s̄_g − s̄). A person's leverage is h_g = 1/n + Σ_j q_gj²/(σ_j + λ), and without them the
     fit would miss them by (s_i − f_g)/(1 − h_g). One eigendecomposition, of the features or of the groups'
-    kernel, whichever is smaller, serves every λ: O(min(P, m)³ + P m min(P, m)). λ is the one with the least
-    sum of squares left out. Where more than 1000 groups have more features still, or features that are mostly
-    zero, it is looked for near the best for 1000 of the groups, one factorisation for each λ; beyond 200,000
-    groups it is that one.
+    kernel, whichever is smaller, serves every λ: O(min(P, m)³ + P m min(P, m)). The λ with the least
+    leave-one-out sum of squares is used. With more than 1000 groups, and either more features than groups or
+    features that are mostly zero, λ is searched for near the best one for 1000 of the groups, with one
+    factorisation for each λ; with mostly zero features and more than 200,000 groups, that best one is used.
     """
     index, size = groups.index, groups.counts.astype(np.float64)
     crowds = _Crowds(size, _sums(index, own), _sums(index, own**2), own.mean(axis=0), index.size)
@@ -410,14 +412,14 @@ def _left_out(
 
 
 def _ridges(unit: float, n: int, step: float) -> Array:
-    """Ridges from a hundredth of a person's mean square to ten times that of all people."""
+    """Returns ridges from a hundredth of a person's mean square to ten times that of all people."""
     return max(unit, 1e-300) * 10 ** np.arange(-2.0, np.log10(n) + 1, step)
 
 
 def _best_of_features(features: RowScale, crowds: _Crowds) -> tuple[Array, Array]:
-    """The fit of each group and 1 − leverage at the best of all ridges, from the features' moments.
+    """Returns the fit of each group and 1 − leverage at the best of all ridges, from the features' moments.
 
-    Features are written out for some groups at a time, twice.
+    Features are written out twice, for some groups at a time.
     """
     from scipy.linalg import eigh
 
@@ -443,7 +445,7 @@ def _best_of_features(features: RowScale, crowds: _Crowds) -> tuple[Array, Array
 
 
 def _written(features: RowScale) -> Iterator[tuple[slice, Array]]:
-    """Some groups after the other, with their features written out."""
+    """Yields some groups at a time, with their features written out."""
     groups = features.shape[1]
     for start in range(0, groups, _CHUNK):
         few = slice(start, min(start + _CHUNK, groups))
@@ -452,7 +454,7 @@ def _written(features: RowScale) -> Iterator[tuple[slice, Array]]:
 
 
 def _best_of_blocks(features: RowScale, blocks: RowBlocks, crowds: _Crowds) -> tuple[Array, Array]:
-    """The same where most features are zero: at each ridge that is tried one factorisation.
+    """Returns the fit and 1 − leverage if most features are zero: one factorisation for each ridge tried.
 
     With centred moments M and K = (M + λ)⁻¹: f = s̄ + (φ − φ̄)ᵀ K b and h = 1/n + (φ − φ̄)ᵀ K (φ − φ̄).
     """
@@ -485,7 +487,7 @@ def _best_of_blocks(features: RowScale, blocks: RowBlocks, crowds: _Crowds) -> t
 
 
 def _best_of_kernel(kernel: Array, crowds: _Crowds) -> tuple[Array, Array]:
-    """The same from the groups' kernel: of many groups the ridge is first looked for among some of them.
+    """Returns the fit and 1 − leverage from the groups' kernel; of many groups, some choose the ridge first.
 
     With M = K + λ, in units of √c: f = s̄ + c^−½ (1 − λ M⁻¹) c^−½ t and h = 1/n + (1 − λ M⁻¹_gg)/c.
     """
@@ -499,7 +501,7 @@ def _best_of_kernel(kernel: Array, crowds: _Crowds) -> tuple[Array, Array]:
 
 
 def _best_among(kernel: Array, ridges: Array, crowds: _Crowds) -> tuple[Array, Array, int]:
-    """Fits and 1 − leverages at the best of all ridges, and which that is, by one decomposition."""
+    """Returns fits and 1 − leverages at the best of all ridges, and its index, by one decomposition."""
     basis, energy = _decomposed(kernel, np.sqrt(crowds.size))
     shrunk = 1 / (energy[:, None] + ridges)
     left = 1 - 1 / crowds.n - basis**2 @ shrunk
@@ -515,7 +517,7 @@ def _best_among(kernel: Array, ridges: Array, crowds: _Crowds) -> tuple[Array, A
 def _best_near(
     best: int, ridges: Array, at: Callable[[float], tuple[Array, Array]], crowds: _Crowds
 ) -> tuple[Array, Array]:
-    """From one ridge to the next smaller or larger as long as that is better."""
+    """Moves to the next smaller or larger ridge as long as that is better; returns the last fit."""
     known: dict[int, tuple[float, Array, Array]] = {}
 
     def missed(place: int) -> float:
@@ -531,7 +533,7 @@ def _best_near(
 
 
 def _at_ridge(kernel: Array, ridge: float, crowds: _Crowds) -> tuple[Array, Array]:
-    """The fit of each group and 1 − leverage at one ridge."""
+    """Returns the fit of each group and 1 − leverage at one ridge."""
     from scipy.linalg import cho_solve, lapack
 
     root = np.sqrt(crowds.size)
@@ -546,7 +548,7 @@ def _at_ridge(kernel: Array, ridge: float, crowds: _Crowds) -> tuple[Array, Arra
 
 
 def _kernel(features: RowScale, size: Array) -> Array:
-    """The products of the groups' centred features, times the root of their sizes."""
+    """Returns the products of the groups' centred features, times the roots of their sizes."""
     kernel = features.gram().astype(np.float64, copy=False)
     mean, root = kernel @ size / size.sum(), np.sqrt(size)
     kernel += mean @ size / size.sum() - mean - mean[:, None]
@@ -555,7 +557,7 @@ def _kernel(features: RowScale, size: Array) -> Array:
 
 
 def _decomposed(kernel: Array, root: Array) -> tuple[Array, Array]:
-    """The groups' coordinates in the basis that diagonalises the kernel, and their energy."""
+    """Returns the groups' coordinates in the basis that diagonalises the kernel, and their energy."""
     from scipy.linalg import eigh
 
     energy, vectors = eigh(kernel, overwrite_a=True, driver="evd")
@@ -566,7 +568,7 @@ def _decomposed(kernel: Array, root: Array) -> tuple[Array, Array]:
 def _in_folds(
     features: RowScale, groups: Patterns, own: Array, folds: Sequence[tuple[IntArray, IntArray]]
 ) -> Array:
-    """The same with the people of one fold left out at a time, all ridges side by side."""
+    """Returns the left-out predictions with one fold left out at a time, for all ridges together."""
     index, n = groups.index, groups.index.size
     energy = features.squared() @ groups.counts.astype(np.float64)
     ridges = _ridges(float(energy.sum()) / n, n, 1.0)
@@ -587,7 +589,7 @@ def _in_folds(
 def _conjugate_gradients(
     features: LinearOperator, size: Array, centre: Array, ridges: Array, right: Array
 ) -> Array:
-    """x = (Σ_g c_g φ_g φ_gᵀ − n φ̄ φ̄ᵀ + ridge)⁻¹ right for each column with its ridge, in a few steps."""
+    """Returns x = (Σ_g c_g φ_g φ_gᵀ − n φ̄ φ̄ᵀ + ridge)⁻¹ right for each column and its ridge, nearly."""
     n = size.sum()
 
     def apply(block: Array) -> Array:

@@ -1,4 +1,4 @@
-"""The kinds of secret: a bit, a category, a real number; and what the evidence leaves open of one."""
+"""The kinds of secret (a bit, a category, a real number), and what the evidence leaves open about one."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ __all__ = [
     "rates_of_bits",
 ]
 
-# What is believed of a bit's rate before any evidence: Beta(1/2, 1), mean 1/3. Secrets tend to be rare,
-# so an attacker who learns nothing says no. Of the rates of K values: 1/K each, as firmly.
+# The belief about a bit's rate before any evidence: Beta(1/2, 1), mean 1/3. Secrets tend to be rare,
+# so an attacker who learns nothing says no. For the rates of K values: 1/K each, with the same precision.
 RATE_MEAN, RATE_PRECISION = 1 / 3, 11.25
-_MOST_ROWS, _MOST_FLOPS = 500, 1_000_000_000  # of a covariance of rows that is formed
+_MOST_ROWS, _MOST_FLOPS = 500, 1_000_000_000  # for a covariance of rows that is formed
 
 Truth = npt.NDArray[Any]
 Mask = npt.NDArray[np.bool_]
@@ -40,9 +40,9 @@ Mask = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Secret(ABC):
-    """What is secret about each person: its unknowns, how it is guessed, and what a good guess is.
+    """A kind of secret: its unknowns, how it is guessed, and how good a guess is.
 
-    ``levels`` says how many values the secret has (0: real numbers), ``unknowns`` how many numbers per person
+    ``levels`` is how many values the secret has (0: real numbers), ``unknowns`` how many numbers per person
     the equations are about: one, or one per value of a category.
     """
 
@@ -50,7 +50,7 @@ class Secret(ABC):
     noun: ClassVar[str]
     shared_decoders: ClassVar[tuple[str, ...]] = (
         "least-squares",
-    )  # those that draws can be solved with together
+    )  # decoders that can solve several draws together
 
     @property
     def unknowns(self) -> int:
@@ -59,7 +59,7 @@ class Secret(ABC):
 
     @staticmethod
     def of(levels: int) -> Secret:
-        """The kind of secret with this many values, 0 for real numbers, as `Dataset.levels` counts them.
+        """Returns the kind of secret with this many values; 0 for real numbers, as in `Dataset.levels`.
 
         Examples
         --------
@@ -71,7 +71,7 @@ class Secret(ABC):
         return Category(int(levels))
 
     def check(self, truth: npt.ArrayLike, n: int) -> Truth:
-        """The true secrets of n people, if that is what is given."""
+        """Returns the true secrets of n people; refuses anything else."""
         rule = f"one {self.noun} per person ({n})"
         try:
             array = np.asarray(truth)
@@ -88,26 +88,26 @@ class Secret(ABC):
 
     @abstractmethod
     def targets(self, truth: Truth) -> Array:
-        """The unknowns of each person, people × unknowns."""
+        """Returns the unknowns of each person, people × unknowns."""
 
     @abstractmethod
     def guess(self, estimate: Array) -> Truth:
-        """The guess that goes with each person's estimate."""
+        """Returns the guess for each person's estimate."""
 
     @abstractmethod
     def error(self, guess: Truth, truth: Truth) -> Array:
-        """How far off each guess is: 0 or 1 for bits and categories, the absolute error of real numbers."""
+        """Returns how far off each guess is: 0 or 1 for bits and categories, the absolute error otherwise."""
 
     @abstractmethod
     def conclude(self, share: Array, sure: Array) -> tuple[Array, Truth, Array]:
-        """Each person's estimate, guess, and how sure that is: the confidence, or a number's deviation.
+        """Returns each person's estimate and guess, and the confidence, or a number's standard deviation.
 
-        ``share`` is what a decoder says of each unknown, ``sure`` the probability of a count's person or the
-        standard deviation of a real number, both people × unknowns.
+        ``share`` is what a decoder says about each unknown; ``sure`` is the probability that the person is
+        counted, or the standard deviation of a real number. Both are people × unknowns.
         """
 
     def right(self, guess: Truth, truth: Truth) -> Mask:
-        """Who is guessed right; real numbers have an `error` instead."""
+        """Returns who is guessed right; real numbers have an `error` instead."""
         raise TypeError("a real number is guessed with an error; ask for error(guess, truth)")
 
 
@@ -120,28 +120,28 @@ class Code(Secret):
     def estimate_rates(
         self, operator: LinearOperator, target: Array, spread: Array, size: Array, value: IntArray
     ) -> Array:
-        """The rate of the secret, or of each of its values, among the people of the unknowns.
+        """Returns the rate of the secret, or of each of its values, among the people of the unknowns.
 
         Notes
         -----
         If everybody had value v at rate π_v, row j would have mean Σ_v π_v R_jv, R_v = A (size of the
-        unknowns of v), and variance Σ_p π_v(p) (1 − π_v(p)) A_jp² size_p + spread_j²; the rates solve that
+        unknowns of v), and variance Σ_p π_v(p) (1 − π_v(p)) A_jp² size_p + spread_j². The rates solve that
         weighted regression through the origin, with RATE_MEAN (1/K for K values) and RATE_PRECISION as prior.
-        A rate keeps its own standard error away from zero and one: it is used as if it were certain, which it
-        is not.
+        A rate stays at least its own standard error away from zero and one, because it is then used as if it
+        were certain.
         """
 
     def settles(self, everybody: Mask, nobody: Mask) -> Mask:
-        """Which counts settle what their people have: everybody in the group is counted, or nobody is."""
+        """Returns which counts settle their people's secret: everybody in the group is counted, or nobody."""
         return everybody if self.exclusive else everybody | nobody
 
     @abstractmethod
     def rate_of_odds(self, rate: Array) -> Array:
-        """The rate at which a count's prior has the odds that `conclude` expects."""
+        """Returns the rate at which a count's prior has the odds that `conclude` expects."""
 
     @abstractmethod
     def log_prior(self, counts: npt.NDArray[Any], prior: CountPrior) -> Array:
-        """The log-probability of each list of counts, up to a constant."""
+        """Returns the log-probability of each list of counts, up to a constant."""
 
     def _check_values(self, array: Truth) -> Truth:
         if not np.isin(array, np.arange(self.levels)).all():
@@ -156,7 +156,7 @@ class Code(Secret):
         return np.asarray(guess != truth, dtype=np.float64)
 
     def check_prior(self, prior: float | Sequence[float]) -> Array:
-        """The rates that an attacker knows beforehand, one per unknown."""
+        """Returns the rates that an attacker knows beforehand, one per unknown."""
         one = self.unknowns == 1
         rule = (
             "a rate strictly between 0 and 1"
@@ -206,7 +206,7 @@ class Bit(Code):
 @final
 @dataclass(frozen=True)
 class Category(Code):
-    """One of several values: an unknown for each, one of which is 1."""
+    """One of several values: one unknown for each, exactly one of which is 1."""
 
     noun: ClassVar[str] = "code"
     exclusive: ClassVar[bool] = True
@@ -278,13 +278,13 @@ class Real(Secret):
 
 
 def rates_of_bits(operator: LinearOperator, targets: Array, spread: Array, size: Array) -> Array:
-    """The rate of the secret bit for each column of targets; see `Code.estimate_rates`.
+    """Returns the rate of the secret bit for each column of targets; see `Code.estimate_rates`.
 
     Notes
     -----
-    Where the rows are few enough, their covariance π (1 − π) A diag(size) Aᵀ + diag(spread²) is used whole:
-    rows that are mixtures of each other, as regression coefficients are, then count once. Of many rows of
-    that kind (entries other than 0, 1 and −1) as many as are few enough, evenly spaced. One
+    If there are few enough rows, their full covariance π (1 − π) A diag(size) Aᵀ + diag(spread²) is used, so
+    rows that are mixtures of each other, as regression coefficients are, count once. If there are too many
+    rows of that kind (entries other than 0, 1 and −1), only some of them are used, evenly spaced. One
     eigendecomposition of that covariance serves all targets.
     """
     reach, squares = operator @ size, operator.squared()
@@ -304,7 +304,7 @@ def rates_of_bits(operator: LinearOperator, targets: Array, spread: Array, size:
             reach @ (weight * targets) + RATE_PRECISION * RATE_MEAN,
             reach**2 @ weight + RATE_PRECISION,
         )
-        # a rate that is known no better than this must not make anybody certain
+        # a rate with this standard error must not make anybody certain
         least = np.clip(1 / np.sqrt(total), margin, 0.5)
         rates = np.clip(top / total, least, 1 - least)
     return rates
@@ -319,7 +319,7 @@ def _counts_people(squares: LinearOperator) -> bool:
 def _uncorrelated(
     operator: LinearOperator, targets: Array, spread: Array, size: Array, reach: Array
 ) -> tuple[Array, Array, Array]:
-    """Mixtures of the rows, of unit noise, whose people's part is uncorrelated: energy, reach, targets."""
+    """Returns energy, reach and targets of mixtures of the rows that are uncorrelated and have unit noise."""
     from scipy.linalg import eigh
 
     rows = operator.to_dense().astype(np.float64) * (np.sqrt(size) / spread[:, None])
@@ -328,7 +328,7 @@ def _uncorrelated(
     return np.maximum(energy, 0.0), mixed[:, 0], mixed[:, 1:]
 
 
-# What the bounds of the evidence leave open of a secret with finitely many values.
+# What the bounds of the evidence leave open about a secret with finitely many values.
 
 _RATE_ROUNDS, _RATE_SETTLED = 8, 1e-3
 
@@ -342,27 +342,27 @@ class Undecided:
     index
         Which unknowns of the evidence's system these are.
     operator, rows
-        Their equations, less what is decided; no bound is below zero.
+        Their equations, minus what is decided; no bound is below zero.
     contaminated
-        Whether a share of the rows has gross errors; None where that is not known.
+        Whether some of the rows have gross errors; None if that is not known.
     lower, upper, size
-        Bounds on each count, and the people it is a count of.
+        Bounds on each count, and the number of people in its group.
     value
-        The value of the secret each counts.
+        The value of the secret that each counts.
     rates
         The chance of each value before the evidence.
     secret
-        The kind of secret; a category has a row for each group at the end, which says that everybody in it
-        has exactly one value.
+        The kind of secret; for a category, the last rows, one per group, say that everybody in the group has
+        exactly one value.
     groups
         How many groups of people alike there are.
     everything
-        The same with a row for the interval of each value that is not shown, or None. Least squares cannot
-        use such rows.
+        The same counts with a further row for the interval of each value that is not shown, or None. Least
+        squares cannot use such rows.
     evidence
-        What all this follows from; None where tables cannot be said in contrasts.
+        The evidence behind all this; None if tables cannot be written in contrasts.
     pairs
-        Whether the rounded yes and no cells of a table stay two rows where it is said otherwise.
+        Whether the rounded yes and no cells of a table stay two rows when rows are rewritten.
     """
 
     index: IntArray
@@ -387,22 +387,22 @@ class Undecided:
 
     @property
     def whole(self) -> Undecided:
-        """The same with the intervals of hidden values, where there are some."""
+        """The same counts with the intervals of hidden values, if there are any."""
         return self.everything or self
 
     @cached_property
     def cells(self) -> Undecided:
-        """The same with rounded counts of the same people in one interval."""
+        """The same counts, with rounded counts of the same people in one interval."""
         return self._said(CELLS)
 
     @cached_property
     def contrasts(self) -> Undecided:
-        """The cells, tables in contrasts where the posterior and least squares do better with them."""
+        """The cells, with tables in contrasts if the posterior and least squares do better with them."""
         return self._said(SIGNS) if self._has(SIGNS) else self.cells
 
     @cached_property
     def orthogonal(self) -> Undecided:
-        """The cells, every complete table in contrasts."""
+        """The cells, with every complete table in contrasts."""
         return self._said(EVERY) if self._has(EVERY) else self.cells
 
     def _has(self, tables: str) -> bool:
@@ -410,7 +410,7 @@ class Undecided:
         return any(part.contrasts(tables) is not None for part in parts)
 
     def _said(self, tables: str) -> Undecided:
-        """See `tellall.release.contrasts`."""
+        """Returns the counts with their tables rewritten; see `tellall.release.contrasts`."""
         if self.evidence is None:
             return self
         shown = say(self.evidence, tables, intervals=False, pairs=self.pairs)
@@ -424,12 +424,12 @@ class Undecided:
 
     @cached_property
     def prior(self) -> CountPrior:
-        """What is believed of each count before the evidence."""
+        """The prior law of each count, before the evidence."""
         return CountPrior(self.size, self.lower, self.upper, self.rate)
 
 
 def leave_undecided(evidence: Evidence, secret: Code, rates: Array | None) -> Undecided:
-    """The evidence less what its bounds settle; the rates are read off it where they are not given."""
+    """Returns the evidence minus what its bounds settle; estimates the rates if they are not given."""
     system, everything, unknown = evidence.system, evidence.everything, np.ones(secret.unknowns)
     shown = _open_rows(evidence, system, secret, unknown)
     whole = shown if everything is system else _open_rows(evidence, everything, secret, unknown)
@@ -440,7 +440,7 @@ def leave_undecided(evidence: Evidence, secret: Code, rates: Array | None) -> Un
 
 
 def _open_rows(evidence: Evidence, system: System, secret: Code, rates: Array) -> Undecided:
-    """The rows of a system less what the evidence's bounds decide."""
+    """Returns the rows of a system minus what the evidence's bounds decide."""
     box = evidence.enclosure
     lower, upper = (np.zeros(system.size.size), system.size) if box.empty else (box.lower, box.upper)
     index = np.flatnonzero(lower < upper)
@@ -455,14 +455,14 @@ def _open_rows(evidence: Evidence, system: System, secret: Code, rates: Array) -
 
 
 def _rates(shown: Undecided, whole: Undecided) -> Array:
-    """The rates that the shown values tell, and where some are not shown, their intervals with them.
+    """Returns the rates estimated from the shown values, and from the intervals of hidden values if any.
 
     Notes
     -----
-    Values that are shown because they are large say too much by themselves. At the rates so far a row that is
-    not shown is normal with mean Σ_p A_jp size_p π and variance Σ_p A_jp² size_p π (1 − π); cut to its
-    interval it has another mean and variance, and the row is taken for the normal observation that makes
-    the one into the other (a step of expectation propagation). Repeated until the rates settle.
+    Values that are shown because they are large give rates that are too high. At the current rates a hidden
+    row is normal with mean Σ_p A_jp size_p π and variance Σ_p A_jp² size_p π (1 − π). Cut to its interval it
+    has another mean and variance, and the row is replaced by the normal observation that turns the one into
+    the other (a step of expectation propagation). This is repeated until the rates settle.
     """
     secret = shown.secret
     rates = secret.estimate_rates(

@@ -80,7 +80,7 @@ def _common(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
-    """Options that stand before the command."""
+    """Options that come before the command."""
 
 
 _EXAMPLES: dict[Callable[..., None], tuple[str, ...]] = {

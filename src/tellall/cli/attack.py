@@ -45,12 +45,12 @@ Files = Annotated[
 ]
 Secret = Annotated[
     str | None,
-    typer.Option("--secret", help="Of a folder: the column to guess; the file need not have it."),
+    typer.Option("--secret", help="For a folder: the column to guess; the file need not have it."),
 ]
 PublicFile = Annotated[Path, typer.Option("--public", help="The file with everybody's public columns.")]
 About = Annotated[
     list[str] | None,
-    typer.Option("--where", help="FILE: CONDITION, whom a release is about where it does not say."),
+    typer.Option("--where", help="FILE: CONDITION, the people a release is about if it does not say."),
 ]
 Missing = Annotated[
     int | None, typer.Option("--missing", help="How many people the releases count who are not in the file.")
@@ -78,12 +78,12 @@ def attack(
 ) -> None:
     """Guess everybody's secret from releases, as an outsider would.
 
-    The file has everybody whom the attacker knows; each release speaks of its own part of them. Columns that
-    the file does not have are unknown to the attacker: tables are added up over them.
+    The file has everybody the attacker knows; each release is about some of them. The attacker does not know
+    columns that the file lacks: tables are added up over them.
 
-    A folder that ACRO wrote is read as it is: its tables and regressions, suppressed and rounded as they are.
-    So is a folder of tables in CSV or Excel files, described by its tables.toml (tellall init FOLDER).
-    What could not be read is listed with the reason.
+    RELEASE can be a folder that ACRO wrote, with tables and regressions as they are suppressed and rounded,
+    or a folder of tables in CSV or Excel files, described by its tables.toml (tellall init FOLDER). Outputs
+    that could not be read are listed with the reason.
 
     Exit codes: 0 attacked, 2 bad input or usage, 3 inconclusive (the solver did not settle).
     """
@@ -128,7 +128,7 @@ def attack(
     tell_assumed(people.assumed, talk)
     if reveal:
         marked = write_secret(out or Path(f"{releases[0].stem}-people"), _people(found))
-        talk.print(f"Who is guessed what is in {marked}", soft_wrap=True)
+        talk.print(f"The guess about each person is in {marked}", soft_wrap=True)
     emit(document, as_json=as_json, out=out)
     raise typer.Exit(0 if found.status.settled else INCONCLUSIVE)
 
@@ -152,7 +152,7 @@ def _folder(paths: list[Path], public: Path, secret: str | None) -> tuple[Datase
 
 
 def _known(releases: list[Release], path: Path, more: Sequence[str] = ()) -> Dataset:
-    """The people with those public columns of the releases that the file has, cut as the releases cut them.
+    """The people with the releases' public columns that the file has, cut as the releases cut them.
 
     ``more`` are further columns that conditions are about.
     """
@@ -175,7 +175,7 @@ def _known(releases: list[Release], path: Path, more: Sequence[str] = ()) -> Dat
 
 
 def _whom(names: list[str], conditions: Sequence[str]) -> tuple[list[str | None], list[str]]:
-    """Whom each release is said to be about, and the columns that this needs."""
+    """The people each release is said to be about, as conditions, and the columns that these need."""
     from tellall.release.statistics.conditions import parse_condition
 
     about: list[str | None] = [None] * len(names)
@@ -191,7 +191,7 @@ def _whom(names: list[str], conditions: Sequence[str]) -> tuple[list[str | None]
 
 
 def _about(releases: list[Release], about: Sequence[str | None], people: Dataset) -> list[Release]:
-    """The releases with whom they are said to be about; a condition that the file cannot tell is refused."""
+    """The releases with the people they are said to be about; refuses conditions the file cannot answer."""
     from tellall.release.statistics.among import people_where
 
     for where in filter(None, about):

@@ -52,7 +52,7 @@ __all__ = [
     "audit",
 ]
 
-_LONG, _TOO_LONG = 60, 900  # seconds from which the time is told before, and which an audit may take unasked
+_LONG, _TOO_LONG = 60, 900  # seconds: longer audits are announced, or need --force
 EXIT_CODES = {"pass": 0, "fail": 1, "review": 3}
 _LISTED = 3  # reasons in one message
 
@@ -71,7 +71,7 @@ Acro = Annotated[
 Secret = Annotated[
     str | None,
     typer.Option(
-        "--secret", help="With --acro: the column to protect; what most outputs are about by default."
+        "--secret", help="With --acro: the column to protect; by default what most outputs are about."
     ),
 ]
 PolicyFile = Annotated[
@@ -90,7 +90,7 @@ Decision = Annotated[
 Key = Annotated[
     Path | None,
     typer.Option(
-        "--key", metavar="FILE", help="With --decision: let tellall check know the file of people again."
+        "--key", metavar="FILE", help="With --decision: let tellall check recognise the file of people."
     ),
 ]
 NoRemedy = Annotated[
@@ -98,7 +98,7 @@ NoRemedy = Annotated[
 ]
 Force = Annotated[
     bool,
-    typer.Option("--force", help="Start even what takes more than 15 minutes, or more memory than there is."),
+    typer.Option("--force", help="Start even if it takes more than 15 minutes, or more memory than is free."),
 ]
 OutFolder = Annotated[
     Path | None,
@@ -134,22 +134,24 @@ def audit(
     areas and all people together. Finished areas are kept in the output folder: after a stop, or a change in
     some areas, only the missing ones are computed.
 
-    With --acro FOLDER the outputs in it are attacked as they are, beside those of the plan if there is one.
-    Without a plan the attacker is taken to know the columns that the outputs are made of. The output folder
-    then holds results.json too, which ACRO's viewer reads. What could not be read is listed with the reason.
+    With --acro FOLDER the outputs in it are attacked as they are, with those of the plan if there is one.
+    Without a plan the attacker is assumed to know the columns that the outputs are made of. The output folder
+    then also holds results.json, which ACRO's viewer reads. Outputs that could not be read are listed with
+    the reason.
 
-    where = "sex = 'f'" in a release says whom it is about. Releases about different people are solved
-    together. known, known_people and known_secrets say what an attacker knows, [[attackers]] lists several,
-    the worst first on the page. [[published]] files were published before and are judged with the new.
+    where = "sex = 'f'" in a release says which people it is about. Releases about different people are solved
+    together. known, known_people and known_secrets say what an attacker knows. [[attackers]] lists several;
+    the page shows the worst first. [[published]] lists files published before, judged together with the new
+    ones.
 
-    If the plan does not pass, the verdict is written first. Then the cheapest change of the plan that passes
-    is looked for, and what each part of it gives away; both are added to the page.
+    If the plan does not pass, the verdict is written first. Then tellall looks for the cheapest change of the
+    plan that passes, and for what each part of the plan gives away; both are added to the page.
 
-    What is expected to take more than 15 minutes, or more memory than is free, is not started: the reason
-    says how long, how much and what would need less. --force starts it.
+    An audit that is expected to take more than 15 minutes, or more memory than is free, is not started. The
+    message says how long, how much and what would need less. --force starts it anyway.
 
     Exit codes: 0 below the plan's limits, 1 above one, 2 bad input or usage or nothing that can be attacked,
-    3 for a person to decide.
+    3 a person has to decide.
     """
     from tellall import audit as run
     from tellall.algebra.operators.base import find_device
@@ -190,7 +192,7 @@ def audit(
     if not force:
         _refuse_too_much(expected, chosen.memory(people, chosen.device), workers.count)
     if expected.seconds(workers.count) > _LONG:
-        talk.print(f"This audit takes {expected.told(workers.count)}; a stopped one goes on where it was.")
+        talk.print(f"This audit takes {expected.told(workers.count)}; if stopped, it continues where it was.")
     context.with_resource(only_writer(folder))
     where = [] if on_cpu else ["--device", chosen.device]
     asked = [plan.name] if plan is not None else []
@@ -240,7 +242,8 @@ def audit(
             )
             result.save(folder)
             talk.print(
-                "The search for a remedy is left out: with this many people it is too long. --force runs it."
+                "The search for a remedy is left out: it takes too long with this many people. "
+                "--force runs it."
             )
     _write_summaries(result.document, markdown, junit, talk)
     if decision:
@@ -249,7 +252,7 @@ def audit(
     announce(page, talk)
     if reveal:
         marked = write_secret(folder / "people", name_people(people, chosen))
-        talk.print(f"Who is named is in {marked}", soft_wrap=True)
+        talk.print(f"The people named are in {marked}", soft_wrap=True)
     emit(result.document, as_json=as_json, out=None)
     if result.worst is None:
         raise TellallError(f"nothing in the plan could be attacked. {_reasons(result.document)}")
@@ -265,7 +268,7 @@ def _refuse_too_much(expected: Duration, needed: Memory, processes: int) -> None
         f"expected to end within {_TOO_LONG // 60} minutes and to fit into memory",
         f"{expected.told(processes)} and {needed}",
         "Fewer people (a sample, or areas: by), fewer columns, tables of fewer columns, or steps = false "
-        "need less; --force starts it all the same.",
+        "need less; --force starts it anyway.",
     )
 
 
@@ -284,12 +287,12 @@ def _asked(
     seed: int | None,
     talk: Console,
 ) -> tuple[Dataset, plans.Plan, OutputFolder | None]:
-    """The people, what is attacked, and the outputs of ACRO among that."""
+    """The people, what is attacked, and the outputs of ACRO in it."""
     from tellall.experiment.plans.plan import Plan
     from tellall.release.folders import read_folder
 
     if secret is not None and (acro is None or plan is not None):
-        raise invalid("--secret", "left out where there is a plan, which says it", secret)
+        raise invalid("--secret", "left out with a plan, which names it", secret)
     if plan is not None:
         chosen = read_plan(plan, data, seed, talk)
         people = chosen.dataset(data)
@@ -307,13 +310,13 @@ def _asked(
 
 
 def _people_of(acro: Path, data: Path | None, secret: str | None, talk: Console) -> Dataset:
-    """The people whom outputs are about, with the secret that most of them are about."""
+    """The people that outputs are about, with the secret that most outputs are about."""
     from tellall.people.dataset import Dataset
     from tellall.people.readers import read_table
     from tellall.release.folders import columns_used, likely_secret, read_folder
 
     if data is None:
-        raise invalid("--data", "given with --acro where there is no plan", "nothing")
+        raise invalid("--data", "given with --acro if there is no plan", "nothing")
     table = read_table(data)
     names = [str(name) for name in (table if isinstance(table, dict) else table.columns)]
     chosen = likely_secret(acro, names) if secret is None else secret
@@ -361,7 +364,7 @@ def _write_decision(
     checked: dict[str, str] | None,
     talk: Console,
 ) -> None:
-    """Writes the record of a decision, beside the page."""
+    """Writes the record of a decision, next to the page."""
     from datetime import UTC, datetime
 
     from tellall.experiment.plans.policy import decision
@@ -382,7 +385,7 @@ def _files_of(outputs: OutputFolder | None) -> list[Path]:
 def _explained(
     people: Dataset, audit: Audit, folder: Path, talk: Console, workers: Workers, *, quiet: bool
 ) -> Audit:
-    """The audit with its remedy, saved again and printed; as it was where the search fails or is stopped."""
+    """The audit with its remedy, saved again and printed; unchanged if the search fails or is stopped."""
     from tellall.experiment.culprits import with_culprits
     from tellall.experiment.plans.places import places_of
     from tellall.experiment.remedy import with_remedy

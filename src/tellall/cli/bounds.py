@@ -19,7 +19,7 @@ __all__ = [
 def bounds(
     people: Annotated[int, typer.Option("--people", "-n", min=1, help="How many people.")],
     attributes: Annotated[int, typer.Option("--attributes", min=1, help="Yes/no attributes of each.")],
-    ways: Annotated[int, typer.Option("--ways", min=1, help="Attributes per table, the secret counted.")],
+    ways: Annotated[int, typer.Option("--ways", min=1, help="Attributes per table, secret included.")],
     epsilon: Annotated[float, typer.Option(help="The ε to compare with.")] = 1.0,
     delta: Annotated[float, typer.Option(help="The δ to compare with.")] = 1e-6,
     as_json: AsJson = False,

@@ -60,7 +60,7 @@ def calibrate(
     """Find the least noise that keeps every attack under a limit.
 
     The statistic of each release is taken alone, without the plan's own protections. With -o FOLDER the page
-    calibrate.html is written, with calibrate.json beside it. With by = "COLUMN" in the plan, every value of
+    calibrate.html is written, with calibrate.json next to it. With by = "COLUMN" in the plan, every value of
     that column is an area of its own, and the answer is one noise for all areas. An area without an answer of
     its own is listed; its people count when that noise is measured over all people.
 

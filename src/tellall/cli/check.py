@@ -30,7 +30,7 @@ Record = Annotated[
 People = Annotated[Path | None, typer.Option("--data", help="The file of people.")]
 Key = Annotated[Path | None, typer.Option("--key", metavar="FILE", help="The curator's key.")]
 NewKey = Annotated[
-    Path | None, typer.Option("--new-key", metavar="FILE", help="Make a key, in a new file for you alone.")
+    Path | None, typer.Option("--new-key", metavar="FILE", help="Make a key, in a new private file.")
 ]
 
 
@@ -48,8 +48,8 @@ def check(
 ) -> None:
     """Check that a file of people is the one a decision is about.
 
-    A record says nothing of the file to anybody without the key: not even whether two records are about the
-    same people. Keep the key apart from the records, and keep it: without it no record can be checked.
+    A record says nothing about the file to anybody without the key: not even whether two records are about
+    the same people. Keep the key apart from the records, and keep it: without it no record can be checked.
 
     Exit codes: 0 the same file, 1 another, 2 bad input, the wrong key, or a key that others can read.
     """

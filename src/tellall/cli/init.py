@@ -25,7 +25,7 @@ People = Annotated[
 Secret = Annotated[str | None, typer.Option("--secret", help="The column to protect.")]
 OutFile = Annotated[
     Path | None,
-    typer.Option("--out", "-o", help="The plan; by default beside the data, with the ending .toml."),
+    typer.Option("--out", "-o", help="The plan; by default next to the data, with the ending .toml."),
 ]
 
 
@@ -76,7 +76,7 @@ def init(
 
 
 def _describe(folder: Path, out: Path | None, secret: str | None, talk: Console) -> dict[str, Any]:
-    """Writes the description of a folder of tables, and what was written."""
+    """Writes the description of a folder of tables; returns what was written."""
     from tellall.experiment.plans.draft_folder import draft_folder
     from tellall.release.described import DESCRIPTION
 

@@ -26,11 +26,11 @@ def limit(
         ),
     ],
     people: Annotated[
-        int | None, typer.Option("--people", "-n", min=1, help="How many people they are over.")
+        int | None, typer.Option("--people", "-n", min=1, help="How many people the means are over.")
     ] = None,
     power: Annotated[float, typer.Option(help="The share of members that may be traced.")] = 0.05,
     rate: Annotated[float, typer.Option(help="The false-positive rate at which that is counted.")] = 0.01,
-    base: Annotated[float | None, typer.Option("--round", help="Round each mean to multiples.")] = None,
+    base: Annotated[float | None, typer.Option("--round", help="Round means to multiples of this.")] = None,
     std: Annotated[float | None, typer.Option("--noise", help="Add normal noise of this spread.")] = None,
     subsample: Annotated[
         float | None, typer.Option("--subsample", help="Publish the means of this share of the people.")
@@ -43,10 +43,11 @@ def limit(
         typer.Option("--reference", min=1, help="Reference people the attacker has; 2n if not given."),
     ] = None,
     coding: Annotated[
-        str | None, typer.Option("--coding", help="bits or genotypes; by the file if not given.")
+        str | None, typer.Option("--coding", help="bits or genotypes; by default as the file says.")
     ] = None,
     most: Annotated[
-        int | None, typer.Option("--most", min=1, help="The most means to try; the file's, 20,000 at most.")
+        int | None,
+        typer.Option("--most", min=1, help="Most means to try; by default the file's, up to 20,000."),
     ] = None,
     trials: Annotated[int, typer.Option("--trials", min=2, help="Releases to simulate.")] = 4000,
     as_json: AsJson = False,
@@ -66,7 +67,7 @@ def limit(
     values, known, kind = read_shares(frequencies, people, coding)
     n = people if people is not None else known
     if n is None:
-        raise invalid("--people", "given where the file does not say how many people there are", "nothing")
+        raise invalid("--people", "given if the file does not say how many people there are", "nothing")
     shown = values[~np.isnan(values)]
     chosen = most if most is not None else max(1, min(shown.size, 20_000))
     found = tellall.release_limit(

@@ -66,7 +66,7 @@ __all__ = [
 ]
 
 INCONCLUSIVE = 3  # the exit code when there is no answer
-_EVERY = 60.0  # seconds between two lines about work that goes on, where there is no terminal
+_EVERY = 60.0  # seconds between two lines about the progress, without a terminal
 _SHOWN = 90  # letters of what is being done
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document; messages go to stderr.")]
@@ -114,7 +114,7 @@ Unused = Annotated[bool, typer.Option("--reveal", help="Accepted; there is nothi
 def read_plan(plan: Path, data: Path | None, seed: int | None, talk: Console) -> Plan:
     """The plan, with this seed if one is given; with a data file the plan need not name one.
 
-    Releases of a kind that tellall does not have are said now, before any work.
+    Releases of a kind that tellall does not have are reported now, before any work.
     """
     from tellall.experiment.plans.plan import Plan
 
@@ -171,7 +171,7 @@ def only_writer(out: Path | None) -> AbstractContextManager[None]:
 
 
 def kept_beside(out: Path | None, study: str = "") -> Path | None:
-    """Where finished areas are kept: in the output folder, or beside the output file.
+    """Where finished areas are kept: in the output folder, or next to the output file.
 
     A sweep and a calibration in one folder use separate folders, named after the study.
     """
@@ -190,12 +190,12 @@ def announce(page: Path, talk: Console) -> None:
 
 
 def say(text: str, *, err: bool = False) -> None:
-    """Prints a text; nothing in it acts on the terminal. Results fit it; a message stays on its line."""
+    """Prints a text without control marks; results are wrapped, a message stays on one line."""
     typer.echo(plain_text(text) if err else wrapped(plain_text(text)), err=err)
 
 
 def tell_assumed(sentence: str, talk: Console) -> None:
-    """Prints how the text of a file was read, where it was text."""
+    """Prints how a text file was read; nothing for other files."""
     if sentence:
         talk.print(sentence)
 
@@ -278,7 +278,7 @@ def write_study(
 
 @contextmanager
 def resumable(*, kept: bool, words: str = "pieces") -> Iterator[Callable[[Progress | None], Progress]]:
-    """Work that, when stopped, says what of it was kept; its progress goes through the function it gets."""
+    """Says how much is kept if the work within is stopped; yields a wrapper for its progress function."""
     known = (0, 0)
 
     def through(progress: Progress | None) -> Progress:

@@ -41,7 +41,7 @@ def paper(
     quiet: Quiet = False,
     out: OutPage = None,
 ) -> None:
-    """Rerun a paper, our numbers beside its statements."""
+    """Rerun a paper and compare its statements with our numbers."""
     from importlib import import_module
 
     from tellall.report import text

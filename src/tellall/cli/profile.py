@@ -34,7 +34,7 @@ def profile(
     response: Annotated[str, typer.Option("--response", "-y", help="The column to regress on the others.")],
     features: Annotated[
         list[str] | None,
-        typer.Option("--feature", "-x", help="A feature; again for more. Default: all numbers."),
+        typer.Option("--feature", "-x", help="A feature; repeat for more. Default: all numbers."),
     ] = None,
     constant: Annotated[bool, typer.Option(help="Add a constant column.")] = True,
     epsilon: Annotated[float, typer.Option(help="The ε that each method is calibrated to.")] = 1.0,
@@ -46,10 +46,10 @@ def profile(
         float | None,
         typer.Option(help="A public bound on the norm of a record; adds projected least squares."),
     ] = None,
-    at_epsilon: Annotated[list[float] | None, typer.Option(help="Show δ at this ε; again for more.")] = None,
-    at_delta: Annotated[list[float] | None, typer.Option(help="Show ε at this δ; again for more.")] = None,
+    at_epsilon: Annotated[list[float] | None, typer.Option(help="Show δ at this ε; repeat for more.")] = None,
+    at_delta: Annotated[list[float] | None, typer.Option(help="Show ε at this δ; repeat for more.")] = None,
     as_json: AsJson = False,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Of the page's attack alone.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the page's attack.")] = 0,
     quiet: Quiet = False,
     out: Out = None,
     reveal: Annotated[
@@ -59,7 +59,7 @@ def profile(
 ) -> None:
     """Say what differential privacy promises for a regression.
 
-    The page of --html shows the promise at every ε, with what an attack on draws achieves of it.
+    With --html a page shows the promise at every ε, and how much of it an attack on draws achieves.
     """
     from tellall.core.version import versions
     from tellall.experiment.measures.curves import profile_curves
@@ -124,7 +124,7 @@ def _repeated(
 def _columns(
     data: Path, response: str, features: list[str] | None, constant: bool, talk: Any
 ) -> tuple[Any, Any, list[str]]:
-    """The features and the response as numbers; records with a missing value are left out, and said so."""
+    """The features and the response as numbers; records with a missing value are left out, with a message."""
     import numpy as np
 
     from tellall.people.dataset import unknown_name

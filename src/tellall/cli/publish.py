@@ -67,7 +67,7 @@ def publish(
     chosen = read_plan(plan, data, None, talk)
     if chosen.by is not None:
         rule = (
-            "left out: a release file is about one set of people. Publish each area by ta.publish in Python"
+            "left out: a release file is about one set of people. Publish each area with ta.publish in Python"
         )
         raise invalid("by", rule, chosen.by)
     source = data or (chosen.folder or Path()) / chosen.data

@@ -45,7 +45,7 @@ Files = Annotated[
     list[Path],
     typer.Argument(
         metavar="TABLES...",
-        help="Releases saved by tellall (.json), or tables with a count or percentage a line (.csv).",
+        help="Releases saved by tellall (.json), or tables with a count or percentage per line (.csv).",
     ),
 ]
 
@@ -59,7 +59,7 @@ def rows(
     ] = None,
     base: Annotated[float | None, typer.Option("--round", help="Counts were rounded to this base.")] = None,
     mode: Annotated[
-        str, typer.Option("--mode", help="How: nearest, random, controlled or midpoint.")
+        str, typer.Option("--mode", help="How they were rounded: nearest, random, controlled or midpoint.")
     ] = "nearest",
     below: Annotated[
         float | None, typer.Option("--hidden-below", help="Counts under this were not shown.")
@@ -68,7 +68,7 @@ def rows(
         float | None, typer.Option("--noise", help="Counts have normal noise of this spread.")
     ] = None,
     absent: Annotated[
-        str, typer.Option("--absent", help="A cell that is not listed: zero or unknown.")
+        str, typer.Option("--absent", help="What an unlisted cell means: zero or unknown.")
     ] = "zero",
     effort: Annotated[
         int | None, typer.Option("--effort", min=0, help="Steps of the search, about a millisecond each.")
@@ -86,14 +86,14 @@ def rows(
     reveal: Reveal = False,
     html: Html = None,
 ) -> None:
-    """Say which people must be behind tables, from these alone.
+    """Say which people must be behind tables, from the tables alone.
 
     A file has a line for every cell: the value of each column, and its `count`. A file with `percent` in
     place of `count` has the shares of the last column's values among people alike in the others, rounded to
     the digits shown; the counts of these people have to be in another file.
 
-    Counts are printed; the rows themselves go into the file of --reveal. What is finished is kept beside
-    --out, so that the same command goes on where it was stopped.
+    Only counts are printed; --reveal writes the rows themselves to a file. Finished areas are kept next to
+    --out, so that the same command continues where it was stopped.
 
     Exit codes: 0 read, 2 bad input or usage, 3 inconclusive (some bounds left open, or contradictory tables).
     """
@@ -166,9 +166,7 @@ def _read(
 
     saved = [path for path in paths if path.suffix.lower() == ".json"]
     if saved and (len(saved) < len(paths) or by is not None or protect):
-        rule = (
-            "releases alone, without --by and without what was done to the counts, which they say themselves"
-        )
+        rule = "releases alone, without --by and without what was done to the counts, which releases say"
         raise invalid("tables", rule, ", ".join(path.name for path in paths))
     if saved:
         return {"": [Release.load(path) for path in saved]}
@@ -177,7 +175,7 @@ def _read(
 
 
 def _joint(areas: dict[str, list[Release | CountTable]], people: int | None) -> Joint:
-    """The joint domain, which is the same in all areas; refused where it is too large."""
+    """The joint domain, which is the same in all areas; refuses one that is too large."""
     from tellall.attack.prove.rows import join_releases
 
     return join_releases(next(iter(areas.values())), people)

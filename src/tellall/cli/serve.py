@@ -28,7 +28,7 @@ Folder = Annotated[
 Key = Annotated[
     Path | None,
     typer.Option(
-        "--key", metavar="FILE", help="Let tellall check know the file of people of a decision again."
+        "--key", metavar="FILE", help="Let tellall check recognise the file of people of a decision."
     ),
 ]
 
@@ -45,9 +45,9 @@ def serve(
 ) -> None:
     """Open an audit in the browser, for people without a terminal.
 
-    The page is served to this machine alone, at an address that nobody can guess. Files that you open are
-    copied to a private folder and go nowhere else. Audits that run when the server ends go on with the next
-    one. Ctrl-C ends it.
+    The page is served to this machine only, at an address that nobody can guess. Files that you open are
+    copied to a private folder and go nowhere else. Audits that are running when the server stops continue
+    when it is started again. Ctrl-C stops it.
     """
     if find_spec("starlette") is None or find_spec("uvicorn") is None:
         raise InvalidInput("The served page needs Starlette and Uvicorn. Install: pip install 'tellall[web]'")

@@ -38,7 +38,9 @@ Families = Annotated[
 ]
 Scales = Annotated[
     str,
-    typer.Option("--scales", help="The scales of each family, such as 0.5,1,2,4; auto: around what matters."),
+    typer.Option(
+        "--scales", help="The scales of each family, such as 0.5,1,2,4; auto: around what hides a person."
+    ),
 ]
 Repeats = Annotated[int, typer.Option("--repeats", min=1, help="Draws of the noise for each protection.")]
 
@@ -61,7 +63,7 @@ def sweep(
     """Measure what protections stop and what they cost the reader.
 
     Each release of the plan is tried unprotected, as planned, and with every family at every scale. With
-    -o FOLDER the page sweep.html is written, with the table as JSON, CSV and Parquet beside it. With
+    -o FOLDER the page sweep.html is written, with the table as JSON, CSV and Parquet next to it. With
     by = "COLUMN" in the plan, every value of that column is an area of its own; with -o, finished areas are
     kept there, so that a stopped sweep can go on.
     """

@@ -69,7 +69,7 @@ Coding = Annotated[
 ]
 Size = Annotated[int | None, typer.Option("--people", min=1, help="How many people the means are over.")]
 Members = Annotated[
-    Path | None, typer.Option("--members", help="Names of targets known to be in the data, one a line.")
+    Path | None, typer.Option("--members", help="Names of targets known to be in the data, one per line.")
 ]
 Palindromic = Annotated[
     bool, typer.Option("--palindromic", help="Keep A/T and C/G sites, trusting their strand.")
@@ -162,7 +162,7 @@ def trace(
         rows = _rows(given.names, tracing)
         page.print(_table(rows))
         secret = write_secret(_beside(out, release), {"warning": _WARNING, "targets": rows})
-        talk.print(f"Who is named is in {secret}", highlight=False, markup=False, soft_wrap=True)
+        talk.print(f"The people named are in {secret}", highlight=False, markup=False, soft_wrap=True)
     emit(document, as_json=as_json, out=None if is_folder(out) else out)
     if verdict.exit_code:
         raise typer.Exit(verdict.exit_code)
@@ -205,7 +205,7 @@ def _figures(
 def _publishable(
     given: TracingFiles, tracing: tellall.Tracing, options: dict[str, Any], seed: int
 ) -> dict[str, Any] | None:
-    """How many of these means can be published, by simulation; None where that cannot be simulated."""
+    """How many of these means can be published, by simulation; None if that cannot be simulated."""
     from tellall.attack.trace.limit import describe_limit, simulate_tracing
 
     allowed: dict[str, Any] = {"power": _POWER, "rate": _RATE, "trials": _TRIALS}

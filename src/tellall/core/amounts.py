@@ -23,7 +23,7 @@ _SPACE = "\N{NO-BREAK SPACE}"
 
 
 def percent(share: float, places: int = 1, sign: str = "") -> str:
-    """A share in a hundred."""
+    """A share as a percentage."""
     return f"{100 * share:{sign}.{places}f}{_SPACE}%".replace("-", MINUS)
 
 
@@ -39,7 +39,7 @@ def points(share: float, sign: str = "+") -> str:
 
 
 def digits(value: float | None, count: int = 3) -> str:
-    """A number in three digits or as many as asked, large ones with commas; a dash for None.
+    """A number to three digits, or as many as asked, with commas if large; a dash for None.
 
     Examples
     --------
@@ -54,13 +54,13 @@ def digits(value: float | None, count: int = 3) -> str:
 
 
 def signed(value: float, sign: str = "+") -> str:
-    """A difference in three digits."""
+    """A difference to three digits, with its sign."""
     text = digits(value)
     return text if text.startswith(MINUS) else f"{sign}{text}"
 
 
 def level(value: float, real: bool) -> str:
-    """How well guesses do: a share of people, or of a real secret how far off they are."""
+    """How well guesses do: a share of people, or how far off they are for a real secret."""
     return digits(value) if real else percent(value)
 
 
@@ -81,7 +81,7 @@ def amount(value: float, real: bool, sign: str = "") -> str:
 
 
 def unit_of_advantage(real: bool, secret: str) -> str:
-    """What advantages are counted in, and what studies leave out of them."""
+    """The unit of advantages, and what studies leave out of them."""
     return f"the unit of {secret}, in-sample fit left out" if real else "people in 100"
 
 

@@ -1,4 +1,4 @@
-"""Checkpoint: a folder of finished pieces, so that work that was stopped goes on where it was."""
+"""Checkpoint: a folder of finished pieces, so that stopped work continues where it was."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ _DIGITS = frozenset("0123456789abcdef")
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """Finished pieces, a JSON file each, named by a keyed hash of everything that decides what is in it.
+    """Finished pieces, one JSON file each, named by a keyed hash of everything that decides its contents.
 
     Notes
     -----
-    A piece whose plan, people, seed or version changed has another hash, so it alone is done again. Files are
-    named by hashes alone: the name of an area never becomes a path. A file that was not written whole, or was
-    changed since, counts as missing. Folders and files are for their owner alone: a piece holds exact counts
-    of people.
+    A piece whose plan, people, seed or version changed has another hash, so only that piece is done again.
+    Files are named by hashes alone: the name of an area never becomes a path. A file that was not written
+    whole, or was changed since, counts as missing. Only their owner can read the folders and files: a piece
+    holds exact counts of people.
 
-    The hash of people would let anybody who knows all of them but one find out the last by trying. So a file
-    is named by the HMAC of its key under a random number, which lies in the folder, for its owner only. The
-    same number seals what is in the file.
+    A plain hash of people would let anybody who knows all of them but one find out the last by trying. So a
+    file's name is the HMAC of its key under a random number, which is kept in the folder and which only the
+    owner can read. The same number seals the contents of the file.
 
     Examples
     --------
@@ -112,7 +112,7 @@ class Checkpoint:
 
 
 def checkpoint_key(*parts: Any) -> str:
-    """The hash of plain data that decide what is in a piece, and of this version; never written as it is.
+    """The hash of this version and the plain data that decide a piece's contents; never written as it is.
 
     Examples
     --------
@@ -133,7 +133,7 @@ def _secret_of(folder: Path) -> bytes:
         found = b"" if path.is_symlink() or not path.is_file() else path.read_bytes()
         if len(found) == _SECRET_BYTES:
             return found
-        path.unlink()  # not written whole: what was kept under it cannot be found again
+        path.unlink()  # not written whole: pieces kept under it cannot be found again
         return _secret_of(folder)
     with os.fdopen(descriptor, "wb") as file:
         drawn = secrets.token_bytes(_SECRET_BYTES)

@@ -34,7 +34,7 @@ def is_number(value: object) -> TypeGuard[float]:
 
 
 def are_bits(values: npt.NDArray[Any]) -> bool:
-    """Whether all of an array are 0 or 1, or True or False; text and objects are not.
+    """Whether all values of an array are 0 or 1, or True or False; text and objects never are.
 
     Examples
     --------
@@ -78,7 +78,7 @@ def above_zero(name: str, value: object, *, finite: bool = True) -> float:
 
 
 def share(name: str, value: object, *, zero: bool = True, one: bool = True) -> float:
-    """A number from 0 to 1, its ends included as said."""
+    """A number from 0 to 1; ``zero`` and ``one`` say whether the ends are allowed."""
     number = _real(value)
     if 0 <= number <= 1 and (zero or number > 0) and (one or number < 1):
         return number
@@ -92,7 +92,7 @@ def share(name: str, value: object, *, zero: bool = True, one: bool = True) -> f
 
 
 def one_of(name: str, value: object, allowed: Collection[str]) -> str:
-    """One of some words.
+    """The value, which must be one of the allowed words.
 
     Examples
     --------

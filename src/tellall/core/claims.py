@@ -1,4 +1,4 @@
-"""Claims: one writer per folder, and what a writer that was killed left behind is cleared."""
+"""Claims: one writer per folder; files that a killed writer left behind are removed."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ __all__ = [
     "private_folder",
 ]
 
-PARTIAL = ".tellall-partial"  # how the name of a file ends that is not written yet
+PARTIAL = ".tellall-partial"  # the ending of an unfinished file's name
 _LOCK = ".lock"
 _held: set[tuple[str, int]] = set()  # folders that this process holds, each by one thread
 
 
 def private_folder(path: Path) -> Path:
-    """The folder, made if need be, for its owner alone; one that exists keeps its mode."""
+    """The folder; a new one is private to its owner, an existing one keeps its mode."""
     path.mkdir(mode=0o700, parents=True, exist_ok=True)
     return path
 
 
 @contextmanager
 def claimed(folder: Path, *, what: str = "--out", patience: float = 0.0) -> Iterator[None]:
-    """Holds a folder, which is made if need be, so that no other process writes to it meanwhile.
+    """Holds a folder, made if missing, so that no other process writes to it meanwhile.
 
     Notes
     -----
-    The claim is a lock of the system on the file ``.lock`` in the folder, so it ends with the process,
-    however that ends, and no number of a process is compared. The file is removed with the claim. Within a
-    claim the same thread may claim the folder again. A folder that somebody else holds after ``patience``
+    The claim is a system lock on the file ``.lock`` in the folder, so it ends with the process, however that
+    ends, and no process numbers are compared. The file is removed with the claim. Within a claim the same
+    thread may claim the folder again. A folder that another process or thread still holds after ``patience``
     seconds is refused.
     """
     private_folder(folder)
@@ -76,9 +76,9 @@ def is_claimed(folder: Path) -> bool:
 
 
 def held_open(path: Path, more: int = 0, mode: int = 0o600) -> int | None:
-    """The file, opened and held by this process until it is closed; None where another process holds it.
+    """Opens a file and holds it until it is closed; None if another process holds it.
 
-    A file that lost its name before it was held is nobody's, and None too.
+    Also None if the file lost its name before it was held.
     """
     import fcntl
 
@@ -94,9 +94,9 @@ def held_open(path: Path, more: int = 0, mode: int = 0o600) -> int | None:
 
 
 def clear_leftovers(folder: Path, pattern: str = f".*{PARTIAL}") -> None:
-    """Removes the unfinished files of writers that were killed, in a folder, by their names.
+    """Removes from a folder the unfinished files, named by a pattern, of writers that were killed.
 
-    A writer holds its unfinished file as long as it lives, so a file that can be held is nobody's.
+    A writer holds its unfinished file as long as it lives, so a file that can be held belongs to nobody.
     """
     for path in folder.glob(pattern):
         try:

@@ -24,13 +24,13 @@ _PATIENCE = 10  # seconds to wait for the scheduler, and for its first worker
 def on_cluster(
     function: Callable[[Any], Any], waiting: Sequence[tuple[int, Task]], address: str
 ) -> Iterator[Done | Failed]:
-    """What the function returns for each task, in the order in which the workers of a scheduler finish.
+    """Yields the function's answer for each task, in the order in which the cluster's workers finish.
 
     Notes
     -----
     Tasks travel with their data, two per thread of the cluster at a time: the scheduler holds little, and can
-    give the task of a lost worker to another. A task that has taken several workers with it is given up
-    (Dask's ``allowed-failures``), and the rest goes on. Workers must have this version of tellall.
+    give the task of a lost worker to another. A task that has killed several workers is given up (Dask's
+    ``allowed-failures``), and the rest continue. Workers must have this version of tellall.
     """
     if not waiting:
         return
@@ -72,8 +72,8 @@ def _as_they_come(
                 raise CancelledError
         except (CancelledError, CommClosedError, OSError, StopIteration) as error:
             raise WorkLost(
-                f"The cluster at {address} went away ({type(error).__name__}). Run the same again when it "
-                "is back: it goes on from what was kept."
+                f"The cluster at {address} went away ({type(error).__name__}). Run it again when the "
+                "cluster is back: it continues from what was kept."
             ) from None
         return future
 
@@ -93,7 +93,9 @@ def _outcome(future: Any, index: int, name: str, address: str) -> Done | Failed:
     if future.status == "error":
         error = future.exception()
         if isinstance(error, KilledWorker):
-            return Failed(index, f"every worker of the cluster that took {name} was lost, perhaps for memory")
+            return Failed(
+                index, f"every worker of the cluster that took {name} was lost, perhaps for lack of memory"
+            )
         if isinstance(error, ModuleNotFoundError):
             raise _other_version(address, f"one without {error.name}")
         raise error
@@ -102,9 +104,9 @@ def _outcome(future: Any, index: int, name: str, address: str) -> Done | Failed:
 
 
 def _on_worker(function: Callable[[Any], Any], index: int, payload: Any) -> Done | Failed:
-    """The task in a worker's process, whose numerical libraries keep to one thread from now on.
+    """Runs the task in a worker's process, whose numerical libraries use one thread from now on.
 
-    For good, not for the call: a worker may run several tasks in threads of one process, and none may
+    The limit outlasts the call: a worker may run several tasks in threads of one process, and none may
     change the number of threads under another, since that changes the order of sums.
     """
     one_thread()

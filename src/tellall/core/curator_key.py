@@ -1,6 +1,6 @@
-"""The curator's key: shows later that a file of people is the one a record is about, to whoever has the key.
+"""The curator's key: shows whoever has it that a file of people is the one a record is about.
 
-A hash of the file would let anybody who knows all of the people but one find out the last by trying.
+A plain hash of the file would let anybody who knows all people but one find out the last by trying.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ _NEW = "Make a key with: tellall check --new-key FILE"
 
 @dataclass(frozen=True)
 class CuratorKey:
-    """A random number of 256 bits, in a file that its owner alone can read.
+    """A random number of 256 bits, in a file that only its owner can read.
 
     Notes
     -----
-    A check has a fresh salt s and two HMACs with SHA-256: of s alone, which tells this key from another, and
-    of s followed by the file. Without the key both look random: two checks have nothing in common, whether
-    their files are equal, differ by one person, or in everything.
+    A check has a fresh salt s and two HMACs with SHA-256: of s alone, which identifies the key, and of s
+    followed by the file. Without the key both look random: two checks have nothing in common, whether their
+    files are equal, differ in one person, or differ in everything.
 
     Examples
     --------
@@ -61,7 +61,7 @@ class CuratorKey:
                 batch.text(path, f"{drawn.hex()}\n")
         except FileExistsError:
             raise invalid(
-                "key", "a new file", path, "A key that is replaced checks nothing any more."
+                "key", "a new file", path, "If a key is replaced, its checks are useless."
             ) from None
         return cls(drawn)
 
@@ -101,7 +101,7 @@ class CuratorKey:
         }
         if len(kept) < len(_FIELDS):
             raise invalid(
-                "check", f"{', '.join(_FIELDS)}, each of {2 * _BYTES} hexadecimal digits", "another"
+                "check", f"{', '.join(_FIELDS)}, each of {2 * _BYTES} hexadecimal digits", "something else"
             )
         if not hmac.compare_digest(self._mac(kept[_SALT]), kept[_KEY]):
             raise InvalidInput("This key is not the one that the check was made with.")

@@ -11,7 +11,7 @@ Floats = npt.NDArray[np.float64]
 
 
 def clopper_pearson(hits: npt.ArrayLike, total: int, miss: float = 0.05) -> tuple[Floats, Floats]:
-    """Returns Clopper and Pearson's limits of a rate seen `hits` times in `total`; each fails at miss/2.
+    """Returns Clopper–Pearson limits for `hits` in `total`; each fails with probability miss/2 at most.
 
     Examples
     --------

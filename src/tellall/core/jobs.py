@@ -23,7 +23,7 @@ __all__ = [
 ]
 
 _SCHEMES = ("tcp://", "tls://")
-_ON_CLUSTER = 8  # pieces sent to a cluster at once, where some may turn out not to be needed
+_ON_CLUSTER = 8  # pieces sent to a cluster at once, if some may turn out not to be needed
 
 
 @dataclass(frozen=True)
@@ -73,11 +73,11 @@ class Task:
     Attributes
     ----------
     name
-        What errors call it.
+        Its name in error messages.
     make
-        Makes what the function gets, just before it is called.
+        Makes the function's argument, just before the call.
     key
-        Where a checkpoint keeps the answer; None: nowhere.
+        The checkpoint's key for the answer; None: the answer is not kept.
     size
         Orders the work: the largest pieces start first, so that none is left alone at the end.
     """
@@ -117,14 +117,14 @@ def run(
     parse: Callable[[Any], Any] | None = None,
     progress: Progress | None = None,
 ) -> Iterator[Done | Failed]:
-    """What a function returns for each task, in the order of arrival; first what the checkpoint has.
+    """Yields a function's answers for the tasks as they arrive; those in the checkpoint come first.
 
     Parameters
     ----------
     function
         Importable by its name, so that other processes find it. It returns plain data if they are kept.
     checkpoint
-        Where finished pieces are kept. This process alone writes them, whoever computed them.
+        Where finished pieces are kept. Only this process writes them, wherever they were computed.
     parse
         Applied to the plain data before they are yielded; a kept piece that it cannot read is done again.
     progress
@@ -132,11 +132,10 @@ def run(
 
     Notes
     -----
-    What the function gets goes to other processes through pipes, never through files. A
-    :class:`TellallError` or too little memory in a piece is a :class:`Failed`; the others go on. Each piece
-    runs with one thread, so that sums are the same on every machine. If a process of this machine is killed,
-    the work stops with `WorkLost`; a lost worker of a cluster costs time alone, since the scheduler gives its
-    piece to another.
+    Arguments go to other processes through pipes, never through files. A :class:`TellallError` or a lack of
+    memory in one piece becomes a :class:`Failed`; the others continue. Each piece runs with one thread, so
+    that sums are the same on every machine. If a process of this machine is killed, the work stops with
+    `WorkLost`; a lost worker of a cluster only costs time, since the scheduler gives its piece to another.
 
     Examples
     --------
@@ -176,7 +175,7 @@ def _from_before(checkpoint: Checkpoint | None, task: Task, parse: Callable[[Any
 
 
 def guarded(function: Callable[[Any], Any], index: int, payload: Any) -> Done | Failed:
-    """The function's answer, or the sentence about why there is none."""
+    """The function's answer, or a sentence that says why there is none."""
     try:
         return Done(index, function(payload))
     except TellallError as error:
@@ -209,8 +208,8 @@ def _in_processes(
             yield outcome
     except EOFError:
         raise WorkLost(
-            f"A worker process was killed, perhaps for memory; {finished} of {len(waiting)} pieces were "
-            "finished before. Run the same again: it goes on from what was kept. Fewer processes at once "
+            f"A worker process was killed, perhaps for lack of memory; {finished} of {len(waiting)} pieces "
+            "were finished before. Run it again: it continues from what was kept. Fewer processes at once "
             "need less memory."
         ) from None
 

@@ -1,6 +1,6 @@
 """How results show themselves in a notebook: as parts of the pages, which the room above draws.
 
-A result is made in a lower room than pages are. So it asks for them by name, at the moment when a notebook
+Results are made in a lower room than pages. So a result loads the drawing module by its name when a notebook
 shows it: the one place where a room uses a room above it.
 """
 

@@ -1,4 +1,4 @@
-"""Processes of this machine that work for this one: fed through pipes, without files, gone when it is."""
+"""Helper processes on this machine: fed through pipes, without files; they end when this process does."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = [
 
 _IDLE = 300.0  # seconds after which a process without work ends
 _PIECE = 1 << 26  # bytes written at once: some systems refuse 2 GiB
-_SAID = 0.5  # seconds between two words on what is being done
+_SAID = 0.5  # seconds between two messages on what is being done
 
 
 class _Helper:
@@ -56,7 +56,7 @@ class _Helper:
         os.close(self.answered)
 
 
-_idle: list[_Helper] = []  # started before, and free
+_idle: list[_Helper] = []  # started earlier, and free
 
 
 @atexit.register
@@ -83,8 +83,8 @@ def call_each(
     """Calls a function with each list of arguments in other processes; yields in the order of arrival.
 
     Yields (True, what it returned) or (False, the exception it raised). Arguments are taken from ``calls``
-    only when a process is free. What the processes say they are doing is said here. A process that is lost
-    raises EOFError; the others are stopped.
+    only when a process is free. What the processes say they are doing is passed on. If a process is lost,
+    EOFError is raised and the others are stopped.
     """
     free = [_helper() for _ in range(processes)]
     busy: dict[int, _Helper] = {}
@@ -158,7 +158,7 @@ def serve(asked: int, answered: int) -> None:
             _send(answered, answer)
         except (TypeError, AttributeError, pickle.PicklingError) as error:
             _send(answered, (False, TypeError(f"The answer cannot be sent: {type(error).__name__}.")))
-        del function, arguments, received, answer  # nobody's data stay here
+        del function, arguments, received, answer  # keep nobody's data
 
 
 def _send(pipe: int, thing: Any) -> None:

@@ -1,8 +1,8 @@
-"""The door for text from data or from another library: nothing in it acts on a screen or quotes a person.
+"""Makes text from data or another library safe: nothing in it acts on a screen or quotes a person.
 
-Whatever tellall prints or writes goes through here: messages by `one_line`, longer texts and pages by
-`plain_text`, JSON by `escape_marks`, what another library says by `said` or, of a file of people, by
-`said_safely`.
+Everything that tellall prints or writes goes through here: messages through `one_line`, longer texts and
+pages through `plain_text`, JSON through `escape_marks`, other libraries' errors through `said` or, if they
+are about a file of people, `said_safely`.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ __all__ = [
     "wrapped",
 ]
 
-TERMINAL = 80  # columns that everything printed fits into
+TERMINAL = 80  # columns: everything printed fits
 
 _JOINERS = "\u200c\u200d"  # within words of several languages
-# what may be one of the marks that act: controls, the second controls, spaces, joiners and directions
+# candidates for the marks that act: controls, the second controls, spaces, joiners and directions
 _SUSPECT = re.compile("[^\n\t\x20-\x7e\xa1-\xac\xae-\u05ff]")
 
 
 def one_line(value: object, most: int = 80) -> str:
     """A value as at most `most` characters on one line, without control or bidirectional characters.
 
-    Text is taken as it is, anything else as its ``repr``; of a long path the end is kept.
+    Text is taken as it is, anything else as its ``repr``; a long path keeps its end.
 
     Examples
     --------
@@ -48,7 +48,7 @@ def one_line(value: object, most: int = 80) -> str:
 
 
 def plain_text(text: str) -> str:
-    """A text of several lines with a � for every mark that is not seen and acts: escape codes, directions.
+    """Text, perhaps of several lines, with � for every invisible mark that acts: escape codes, directions.
 
     Examples
     --------
@@ -75,7 +75,7 @@ def escape_marks(text: str) -> str:
 
 
 def no_formula(text: str) -> str:
-    """The text for a cell of a table: what a spreadsheet would take for a formula gets an apostrophe.
+    """The text for a cell of a table; an apostrophe keeps a spreadsheet from taking it for a formula.
 
     Examples
     --------
@@ -86,7 +86,7 @@ def no_formula(text: str) -> str:
 
 
 def wrapped(text: str, indent: str = "  ", width: int = TERMINAL) -> str:
-    """Text whose lines fit a terminal: broken between words, what follows indented; words are never cut.
+    """Text broken between words to fit a terminal, with further lines indented; words are never cut.
 
     Examples
     --------
@@ -116,7 +116,7 @@ def said(error: BaseException, most: int = 160) -> str:
 
 
 def said_safely(error: BaseException) -> str:
-    """What kind of error another library met, and in which line: nothing that it quotes is passed on.
+    """The kind of another library's error, and the line it names; nothing that it quotes is passed on.
 
     Examples
     --------

@@ -24,8 +24,8 @@ __all__ = [
     "reporter",
 ]
 
-Progress = Callable[[int, int], object]  # gets what is done in all, and what there is to do
-Tell = Callable[[int], None]  # gets what was just done
+Progress = Callable[[int, int], object]  # called with how much is done so far, and the total
+Tell = Callable[[int], None]  # called with how much was just done
 _Listener = Callable[[str], object]
 
 _listener: ContextVar[_Listener | None] = ContextVar("listener", default=None)
@@ -39,7 +39,7 @@ def doing(words: str) -> None:
 
 @contextmanager
 def listening(listener: _Listener) -> Iterator[None]:
-    """Has a function called with what is being done, here and in the processes that work for this one."""
+    """Calls a function with what is being done, here and in the processes that work for this one."""
     token = _listener.set(listener)
     try:
         yield
@@ -66,7 +66,7 @@ def about(name: str) -> Iterator[None]:
 
 
 def counter(progress: Progress | None, total: int) -> Tell:
-    """A function that takes how much was just done, and passes on how much is done in all."""
+    """A function that takes how much was just done, and passes on how much is done so far."""
     done = 0
 
     def tell(step: int) -> None:
@@ -80,7 +80,7 @@ def counter(progress: Progress | None, total: int) -> Tell:
 
 @contextmanager
 def reporter(progress: Progress | bool | None, total: int, words: str = "sampling") -> Iterator[Tell]:
-    """Yields a function of the work just done; it informs a callable, a bar with these words, or nobody."""
+    """Yields a function to call with the work just done; it informs a callable, a progress bar, or nobody."""
     if progress is True:
         from rich.console import Console
         from rich.progress import Progress as Bar
@@ -105,8 +105,8 @@ def halves(progress: Progress | None) -> tuple[Progress | None, Progress | None]
 def one_thread() -> AbstractContextManager[Any]:
     """Keeps linear algebra to one thread from now on, or inside a with, so that sums are the same everywhere.
 
-    What is loaded later is not limited, and NumPy and SciPy each have a library of their own: both are
-    loaded here.
+    Libraries that are loaded later are not limited. NumPy and SciPy each have their own: both are loaded
+    here.
 
     Examples
     --------
@@ -123,7 +123,7 @@ def one_thread() -> AbstractContextManager[Any]:
 
 @lru_cache(maxsize=1)
 def _libraries(modules: int) -> ThreadpoolController:
-    """The libraries that have threads; looked for again where more modules are loaded than before."""
+    """The libraries that have threads; searched again when more modules are loaded."""
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()

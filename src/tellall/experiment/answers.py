@@ -26,14 +26,14 @@ _NOTHING = "Nothing needs to be done"
 def least_enough(rows: Iterable[Row]) -> Row | None:
     """The protection with the least error among those that pass; None if none passes.
 
-    Its row is that of the strongest decoder, with the most people that any learns.
+    The row is the strongest decoder's, with the largest counts of people of any decoder.
     """
     enough = [row for row in strongest_rows(rows) if row["verdict"] == "pass"]
     return min(enough, key=_cheapest, default=None)
 
 
 def worst_of_area(area: Row) -> Row:
-    """An area's row of the largest advantage; ``enough`` is the protection that is enough there, or None."""
+    """The area's row with the largest advantage; ``enough`` is a protection that is enough there, or None."""
     worst = max(area["rows"], key=lambda row: (row["advantage"], row["low"]))
     enough = least_enough(area["rows"])
     kept = {"name": area_name(area["name"]), "people": area["people"]}
@@ -45,7 +45,7 @@ def _cheapest(row: Row) -> tuple[float, str]:
 
 
 def too_many_learnt(learnt: float | None, limit: int | None) -> bool:
-    """Whether more people with a sensitive value are learnt, on average over draws, than a plan allows."""
+    """Whether more people with a sensitive value are given away, on average, than a plan allows."""
     return learnt is not None and limit is not None and learnt > limit
 
 
@@ -62,8 +62,8 @@ def sweep_answer(release: dict[str, Any], limit: float, exposed_limit: int | Non
         return Answer(
             "review",
             f"{safest['protection']} gives away least",
-            f"With it {_attack(safest, release)}, and {_cost(safest, release)}.{before} How much is too much "
-            "is for a person to say: the limit of a plan is a share of people.",
+            f"With it {_attack(safest, release)}, and {_cost(safest, release)}.{before} A person has to say "
+            "how much is too much, because the limit of a plan is a share of people.",
             name,
         )
     allowed = _allowed(limit, real)
@@ -82,10 +82,10 @@ def sweep_answer(release: dict[str, Any], limit: float, exposed_limit: int | Non
         people = _people_learnt(enough.get("learnt"), exposed_limit)
         said = f"Unprotected, {_attack(enough, release)}, {allowed}{people}."
         return Answer("review" if alone else "pass", f"{_NOTHING}{where}", said + alone, name)
-    also = "" if exposed_limit is None else f" and give away no more than {exposed_limit:,} people"
+    also = "" if exposed_limit is None else f" and gives away no more than {exposed_limit:,} people"
     said = (
-        f"Of the protections that keep every decoder tried under {gain(limit, real, '')} people in 100 with "
-        f"95 % confidence{also} it costs least: {_attack(enough, release)}, and {_cost(enough, release)}."
+        f"It is the cheapest protection that keeps every decoder tried under {gain(limit, real, '')} people "
+        f"in 100 with 95 % confidence{also}: {_attack(enough, release)}, and {_cost(enough, release)}."
         f"{before}{alone}"
     )
     kind = "review" if alone else "pass"
@@ -110,15 +110,15 @@ def calibration_answer(release: dict[str, Any], exposed_limit: int | None = None
 
 
 def area_calibration_answer(release: dict[str, Any], exposed_limit: int | None = None) -> Answer:
-    """What a calibration of many areas says: one noise for all, and what it leaves over all people."""
+    """What a calibration of many areas says: one noise for all areas, and what attacks still gain."""
     whole, plain = release["together"], {**release, "real": False}
     answered = sum(area["answer"] is not None for area in release["areas"])
     serves = (
         "the area with an answer of its own"
         if answered == 1
-        else f"all {answered:,} areas with an answer of their own: the largest that any of them needs"
+        else f"all {answered:,} areas with an answer of their own: it is the largest that any of them needs"
     )
-    everybody = f"among all {release['people']:,} people, those in areas without an answer included"
+    everybody = f"among all {release['people']:,} people, including those in areas without an answer"
     learnt = release["learnt"]
     verb = "is" if learnt == 1 else "are"
     people = f"{count_of(learnt, 'person', 'people')} with a sensitive value {verb} proved alone or exposed"
@@ -139,14 +139,14 @@ def area_calibration_answer(release: dict[str, Any], exposed_limit: int | None =
         kind, word = "pass", f"{release['protection']} is enough"
     else:
         kind, word = "pass", _NOTHING
-    noise = f"One noise that serves {serves}. With it" if release["scale"] else "Without any noise"
+    noise = f"This one noise serves {serves}. With it" if release["scale"] else "Without any noise"
     cost = f" {_sentence(_cost(whole, release))}" if release["scale"] else ""
     said = f"{noise} {_attack(whole, plain)} {everybody}; {people}.{cost}"
     return Answer(kind, word, said, release["name"])
 
 
 def strongest_rows(rows: Iterable[Row]) -> list[Row]:
-    """For each protection the strongest decoder's row, with the most people that any exposes or learns."""
+    """The strongest decoder's row for each protection, with the largest counts of people of any decoder."""
     by_name: dict[str, list[Row]] = {}
     for row in rows:
         by_name.setdefault(row["protection"], []).append(row)
@@ -164,7 +164,7 @@ def strongest_rows(rows: Iterable[Row]) -> list[Row]:
 
 
 def _people_learnt(learnt: float | None, limit: int | None) -> str:
-    """What to add about people learnt where the plan limits them."""
+    """What to add about people given away, if the plan limits their number."""
     if learnt is None or limit is None:
         return ""
     are = "person with a sensitive value is" if learnt == 1 else "people with a sensitive value are"
@@ -207,4 +207,4 @@ def _not_enough_alone(release: dict[str, Any], protection: str) -> str:
     lacking = sum(least_enough(rows) is None for rows in tried)
     if not lacking:
         return ""
-    return f" In {lacking:,} of {count_of(len(tried), 'area')} that is not surely enough for the area alone."
+    return f" In {lacking:,} of {count_of(len(tried), 'area')} it is not surely enough for the area alone."

@@ -124,7 +124,7 @@ def _task(area: Area, plan: Plan, limits: Limits, kept: Checkpoint | None) -> Ta
 def _attack_area(payload: tuple[Dataset, Plan, Limits]) -> dict[str, Any]:
     """Every attack of a plan on the people of one area, as plain data; what a worker runs.
 
-    How many people all sets of releases prove is counted here, so that who they are is kept nowhere.
+    The people whom all sets of releases prove are counted here, so that nothing keeps who they are.
     """
     dataset, plan, limits = payload
     findings = attack_all(dataset, plan, limits=limits)
@@ -134,7 +134,7 @@ def _attack_area(payload: tuple[Dataset, Plan, Limits]) -> dict[str, Any]:
 
 
 def _counted(finding: Finding | Skipped) -> Finding | Skipped:
-    """The finding without who is proved."""
+    """The finding without the proofs, which say who is proved."""
     if isinstance(finding, Skipped):
         return finding
     return replace(finding, outcomes=tuple(replace(one, proofs=None) for one in finding.outcomes))
@@ -173,10 +173,10 @@ def _by(finding: Finding, decoder: str) -> Outcome:
 
 
 def _worst_first(areas: Sequence[AreaFindings]) -> tuple[AreaFindings, ...]:
-    """The areas in the order of how much they give away at least; those not attacked come last.
+    """The areas, those that surely give away most first; those not attacked come last.
 
-    By the highest lower end of the intervals, which is what a verdict compares with the limit: by the
-    advantage itself the smallest areas would come first, where luck is largest.
+    The order is by the highest lower end of the intervals, which is what a verdict compares with the limit.
+    By the advantage itself the smallest areas would come first, where luck is largest.
     """
 
     def rank(area: AreaFindings) -> tuple[float, ...]:
@@ -219,13 +219,13 @@ class NoOwnAnswer:
 
 
 def few_people(area: Area) -> NoOwnAnswer | None:
-    """Why an area with too few people for a baseline has no answer; None where it has enough."""
+    """Why an area with too few people for a baseline has no answer; None if it has enough."""
     reason = too_small(area)
     return None if reason is None else NoOwnAnswer("people", reason)
 
 
 def same_secret(area: Area) -> NoOwnAnswer | None:
-    """Why an area where everybody has the same secret has no answer; None where they differ.
+    """Why an area where everybody has the same secret has no answer; None if they differ.
 
     Guessing the most common value is right about everybody there, so no attack gains anything, and a search
     for the least noise would end at none, whatever other areas need.
@@ -253,7 +253,7 @@ def count_unanswered(missing: Sequence[NoOwnAnswer]) -> str:
 
 
 def nothing_found(by: str, missing: Sequence[tuple[int, NoOwnAnswer]]) -> InvalidInput:
-    """The error where no area has an answer, each given with its people.
+    """The error when no area has an answer; ``missing`` has the people and the reason of each.
 
     Errors in the question itself come first.
     """
@@ -328,7 +328,7 @@ def _study_payload(
 def _study_key(
     what: str, area: Area, statistic: Statistic, seed: int, options: Mapping[str, Any]
 ) -> str | None:
-    """The hash of everything that decides an area's numbers; None where the user's own code does."""
+    """The hash of everything that decides an area's numbers; None if the user's own code does."""
     try:
         chosen = {name: _plain(value) for name, value in options.items()}
         people = fingerprint(area.dataset)
@@ -343,7 +343,7 @@ def _plain(value: Any) -> Any:
             raise TypeError(value.__name__)
         return value.__name__
     if isinstance(value, Protection):
-        # a cell key changes the noise and is never written down but here, in a hash
+        # a cell key changes the noise and is written down only here, in a hash
         return [catalogue.to_plain(value), getattr(value, "key", None)]
     if isinstance(value, Family):
         if value.name not in catalogue.kinds("protection") or as_family(value.name) != value:

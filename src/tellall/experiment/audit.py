@@ -37,8 +37,8 @@ from tellall.release.statistics.cells import CellNumbers
 __all__ = ["attack_all", "audit", "key_of", "named_people", "reveal"]
 
 Each = Callable[[Finding | Skipped], object]
-_SMALL = 3  # first releases of which every subset is attacked
-_NAMED = 20  # people by whom two releases differ, up to whom --reveal names them
+_SMALL = 3  # every subset of this many first releases is attacked
+_NAMED = 20  # --reveal names the people by whom two releases differ, if there are no more
 
 
 def audit(
@@ -62,8 +62,8 @@ def audit(
     dataset
         The people, with their secret.
     plan
-        A plan, a mapping of the same shape, or the path of a TOML file. Or outputs that are there already,
-        as `read_acro` gives them: those are attacked as they are.
+        A plan, a mapping of the same shape, or the path of a TOML file. Or outputs that exist already, as
+        `read_acro` returns them; they are attacked as they are.
     progress
         Called with (attacks done, attacks in all) after each; with ``by`` in the plan, (areas done, areas).
     processes
@@ -72,15 +72,15 @@ def audit(
         The address of a Dask scheduler, ``tcp://host:port``, to run them there; the people go there too.
     work
         A folder where every finished finding, or area, is kept, so that a run that was stopped continues
-        there. It may serve many audits, one at a time. Of areas only those of the last audit stay.
+        there. It can serve many audits, one at a time. Only the areas of the last audit are kept.
     device
         Where equations are solved: "cpu", "cuda", "cuda:1"; see `reconstruct`.
     name, command
         What the page says the data and the command were.
     remedy
-        Whether to look, where a plan does not pass, for what each part of it gives away and about whom
-        (``audit.culprits``) and for the cheapest change that passes (``audit.remedy``). It can take several
-        times as long as the audit. The command does so, unless told otherwise.
+        If a plan does not pass, whether to look for what each part of it gives away and about whom
+        (``audit.culprits``), and for the cheapest change that passes (``audit.remedy``). It can take several
+        times as long as the audit. The command does so by default.
     each
         Called with every finding as soon as it is there; not with those of areas.
 
@@ -90,12 +90,12 @@ def audit(
     alone, every beginning of the plan, and all together. So one more release at the end of a plan adds sets
     and takes none away. A release that cannot be attacked takes no part in the sets of the others. The same
     release and decoder have the same numbers as in `score`, `sweep` and `calibrate`. Several attackers are
-    answered for one by one; the audit is that of the worst, and ``attackers`` has what each achieves.
+    tried one by one; the audit is that of the worst, and ``attackers`` says what each achieves.
     """
     if not isinstance(dataset, Dataset):
         raise invalid("dataset", "a Dataset", type(dataset).__name__, "Make one with ta.read.")
     workers = Workers(processes, cluster)
-    # asked for once: where there is no such device, one warning is enough
+    # asked for once: if there is no such device, one warning is enough
     chosen = replace(_as_plan(plan), device=find_device(device).name).attackable(dataset)
     chosen.check(dataset)
     called = name or Path(chosen.data).name or "a dataset"
@@ -178,10 +178,10 @@ def jobs_alone(plan: Plan) -> list[Job]:
 
 
 def jobs_together(plan: Plan, attackable: Sequence[int]) -> list[Job]:
-    """The sets of two releases and more that are attacked, of those that can be attacked alone.
+    """The sets of two releases or more to attack, made of those that can be attacked alone.
 
-    Every subset of the first three, and every longer beginning: the sets of a longer plan hold those of a
-    shorter one. Of releases that are all published already, all together alone.
+    Every subset of the first three, and every longer beginning, so the sets of a longer plan include those of
+    a shorter one. If all releases are published already, only all of them together.
     """
     first = attackable[:_SMALL]
     sets = [chosen for size in range(2, len(first) + 1) for chosen in combinations(first, size)]
@@ -350,7 +350,7 @@ def named_people(dataset: Dataset, plan: Plan, level: float) -> dict[str, list[d
 
 def key_of(plan: Plan, dataset: Dataset) -> str:
     """A name for the audit of this plan on these people by this version."""
-    # a cell key changes the noise and is never written down but here, in a hash
+    # a cell key changes the noise and is written down only here, in a hash
     keys = [getattr(part, "key", None) for planned in plan.releases for part in planned.protections]
     before = [one.as_json()["published"] for one in plan.releases if one.given is not None]
     return checkpoint_key("audit", plan.as_json(), plan.device, keys, before, fingerprint(dataset))

@@ -35,8 +35,7 @@ _QUICKEST = ("least-squares", "auto", "posterior", "lp", "exhaustive")
 class Evaluation:
     """One scale, measured: the strongest decoder, and the word of the verdict on all decoders.
 
-    At a scale that does not pass no decoder is tried after the first that does not. ``decided`` says what
-    decided.
+    Once a decoder does not pass at a scale, no further one is tried there. ``decided`` says what decided.
     """
 
     scale: float
@@ -62,7 +61,7 @@ class Calibration:
     Attributes
     ----------
     protection
-        The protection, a list where the family gives several, None where nothing needs to be done.
+        The protection, a list if the family gives several, None if nothing needs to be done.
     scale
         Its scale.
     outcomes
@@ -230,8 +229,8 @@ def calibrate(
         The most that attacks may gain over the strongest baseline: a share of the people; for a real secret,
         mean absolute error in its own unit.
     exposed_limit, sensitive
-        The most people with a sensitive value who may be proved alone or exposed, None to leave them
-        uncounted; and the sensitive values, where not given all but the most common one.
+        The most people with a sensitive value who may be proved alone or exposed, None not to count them; and
+        the sensitive values, by default all but the most common one.
     draws
         Draws of the noise at each scale, the same random numbers at every scale.
     tolerance
@@ -239,9 +238,9 @@ def calibrate(
     evaluations
         The most scales measured.
     start
-        The first scale; where not given, noise as large as half a person's norm in the equations.
+        The first scale; by default noise as large as half a person's norm in the equations.
     decoders
-        Their names; where not given, every decoder that is affordable.
+        Names of decoders; by default every affordable one.
     attacker, rng
         As for `sweep`.
     progress
@@ -250,10 +249,10 @@ def calibrate(
     Notes
     -----
     A scale passes where the verdict on every decoder is a pass, as in an audit: the interval of the advantage
-    ends at or below the limit, no more people are learnt than allowed, and nothing is left for a person to
-    decide. Where one does not pass the slower ones are not tried. The search brackets on
-    the log scale and bisects (`least_scale`). The answer itself has passed; that it is the least rests on
-    more noise being safer, which holds for additive noise and roughly for rounding.
+    ends at or below the limit, no more people are given away than allowed, and nothing is left for a person
+    to decide. Once one decoder does not pass, slower ones are not tried. The search brackets on the log scale
+    and bisects (`least_scale`). The answer itself has passed; that it is the least rests on more noise being
+    safer, which holds for additive noise and roughly for rounding.
 
     Examples
     --------
@@ -374,7 +373,7 @@ def _doubts(outcomes: Sequence[Outcome]) -> list[str]:
 
 
 def _unresolved(history: Sequence[Evaluation], limit: float) -> list[float]:
-    """Half the widths, above the limit itself, of intervals that hold zero and kept a scale from passing."""
+    """The half-widths above the limit of intervals that reach down to zero and kept a scale from passing."""
     failed = (one for one in history if not one.passed and one.interval[0] <= 0)
     return [half for one in failed if (half := one.interval[1] - one.advantage) > limit]
 
@@ -385,8 +384,8 @@ def _too_fine(history: Sequence[Evaluation], limit: float, people: int, real: bo
         return []
     least = amount(max(halves), real)
     return [
-        f"{people:,} people tell an advantage only to within ±{least}: the noise is set by that, "
-        f"not by the attack; take a limit above {least}, or more people."
+        f"With {people:,} people an advantage is known only to within ±{least}: that sets the noise, "
+        f"not the attack. Choose a limit above {least}, or use more people."
     ]
 
 
@@ -399,6 +398,6 @@ def _hopeless(history: Sequence[Evaluation], limit: float, family: Family, peopl
     rule = (
         f"one that {family.name} can keep; at scale {last.scale:.4g} the advantage is "
         f"{digits(last.advantage)} [{digits(last.interval[0])}, {digits(last.interval[1])}] and "
-        f"{last.learnt:,} people are learnt ({last.decided})"
+        f"{last.learnt:,} people are given away ({last.decided})"
     )
     return NoAnswer(str(invalid("max_advantage", rule, limit, "Try another family or a larger start.")))

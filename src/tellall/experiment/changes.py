@@ -36,7 +36,7 @@ class Cost:
     withheld
         The share of the planned values that is not shown.
     error
-        The mean absolute error of what is shown; None where nothing is.
+        The mean absolute error of what is shown; None if nothing is.
     values
         How many values were planned.
     instead
@@ -80,7 +80,7 @@ class Change:
     changed
         The names of the releases that are changed or left out.
     dropped
-        Planned statistics that are published no more.
+        Planned statistics that are no longer published.
     instead
         The names of releases that publish other values than planned, in place of dropped ones.
     """
@@ -119,7 +119,7 @@ class Change:
 
 
 def price(withheld: float, instead: int, error: float | None, units: str = "") -> str:
-    """What a reader loses by a change, in words; what was not planned is not taken for what was.
+    """What a reader loses by a change, in words; values that were not planned are counted separately.
 
     Examples
     --------
@@ -186,7 +186,7 @@ def parts_of(planned: Planned, setting: Setting) -> list[Part]:
 def candidates(
     planned: Sequence[Planned], targets: Sequence[tuple[str, ...]], setting: Setting
 ) -> Iterator[Change]:
-    """Every change of the built-in list to each group of releases, but for noise."""
+    """Every change of the built-in list to each group of releases, except noise."""
     for names in targets:
         for words, recipe in _recipes():
             yield from _applied(planned, names, words, recipe, setting)
@@ -219,7 +219,7 @@ def without_release(planned: Sequence[Planned], names: Sequence[str]) -> Change:
 def with_noise(
     planned: Sequence[Planned], names: Sequence[str], scale: float, setting: Setting
 ) -> Change | None:
-    """The plan with Gaussian noise on some releases in place of their protections; None: it does not fit.
+    """The plan with Gaussian noise on some releases in place of their protections; None if it does not fit.
 
     ``scale`` is in units of the noise that begins to hide a person in the release.
     """
@@ -240,7 +240,7 @@ Recipe = Callable[[Planned], tuple[Planned, tuple[Statistic, ...]] | None]
 
 
 def _recipes() -> Iterator[tuple[str, Recipe]]:
-    """The built-in list, each with the words that come before the names of the releases."""
+    """The built-in list of changes, each with its words, which the names of the releases follow."""
     for below in _HIDE:
         yield f"hide values below {below} in", _protected(below, None)
     for base in _ROUND:
@@ -252,7 +252,7 @@ def _recipes() -> Iterator[tuple[str, Recipe]]:
 
 
 def _protected(below: int | None, base: int | None) -> Recipe:
-    """Hides and rounds at least this much; what a release already does and is not replaced stays."""
+    """Hides and rounds at least this much; the other protections of a release stay."""
 
     def recipe(one: Planned) -> tuple[Planned, tuple[Statistic, ...]] | None:
         if not one.statistic.counts_people or one.statistic.scale != "counts":

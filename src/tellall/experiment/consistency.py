@@ -11,13 +11,13 @@ from tellall.release.joint import name_cell
 
 __all__ = ["clashes_in", "count_few"]
 
-MOST = 1_000_000  # secrets that are told as a number
-_MOST_OPEN = 200  # groups of people whose count is open; more have more secrets than are told
+MOST = 1_000_000  # more secrets than this are not counted
+_MOST_OPEN = 200  # groups of people whose count is open; with more there are too many secrets
 _SHOWN = 12  # values that contradict each other; more help nobody
 
 
 def count_few(attack: Reconstruction) -> int | None:
-    """How many secrets satisfy all that is certain; None where they are many, or not counted quickly."""
+    """How many secrets satisfy all that is certain; None if there are many, or counting takes long."""
     box = attack.proof.enclosure
     if int((box.lower < box.upper).sum()) > _MOST_OPEN:
         return None
@@ -26,9 +26,9 @@ def count_few(attack: Reconstruction) -> int | None:
 
 
 def clashes_in(attack: Reconstruction, names: Sequence[str]) -> tuple[str, ...]:
-    """Published values that cannot all be true, in words, none of them superfluous; none where they agree.
+    """Published values that cannot all be true, in words, none of them superfluous; empty if they agree.
 
-    ``names`` are those of the releases. Only what bounds show to be contradictory is taken apart.
+    ``names`` are those of the releases. Only contradictions that bounds show are explained.
     """
     if not attack.secret.levels or not attack.evidence.enclosure.empty:
         return ()

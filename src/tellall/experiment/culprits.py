@@ -1,4 +1,4 @@
-"""Culprits: what each release, table or column adds to what is given away, and who is learnt."""
+"""Culprits: what each release, table or column adds to what is given away, and about whom."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ __all__ = [
 
 _MOST_PARTS = 20  # that are left out and attacked again
 _EFFORT = EFFORT // 10  # steps of the search for proofs, which is run again for every part left out
-_FEW = 5  # a smaller count, or one this near to its group, would tell of single people
+_FEW = 5  # a smaller count, or one nearer to its group than this, would reveal single people
 _ALIKE = "people alike in public"
 _SIZES = ((1, 1, "1"), (2, 4, "2 to 4"), (5, 9, "5 to 9"), (10, np.inf, "10 or more"))
 
@@ -50,7 +50,7 @@ def with_culprits(
     progress: Progress | None = None,
     workers: Workers | None = None,
 ) -> Audit:
-    """The audit with what each part of its worst set of releases adds, and who is learnt from it."""
+    """The audit with what each part of its worst set of releases adds, and who is given away."""
     return replace(audit, culprits=find_culprits(dataset, places, audit, progress, workers))
 
 
@@ -69,12 +69,11 @@ def find_culprits(
     Notes
     -----
     The strongest decoder attacks the set again without each of its releases, tables or columns, on the draw
-    of the audit; at most 20 parts. Proofs are searched for in a tenth of the audit's steps, so that fewer
-    people may be proved here than there. A part can add less than nothing: without it the baselines are
-    others.
-    Those learnt, proved alone or exposed with a sensitive value, are counted by public column and by how many
-    people are alike in public. Values are merged until no count that is shown, or that follows from those
-    shown, is 1 to 4 or within 4 of its group; a table that cannot be shown so is left out.
+    of the audit; at most 20 parts. The search for proofs takes a tenth of the audit's steps, so fewer people
+    may be proved here than there. A part can add less than nothing, because the baselines change without it.
+    People given away, proved alone or exposed with a sensitive value, are counted by public column and by how
+    many people are alike in public. Values are merged until no count that is shown, or that follows from
+    those shown, is 1 to 4 or within 4 of its group; a table for which that fails is left out.
     """
     worst = _worst(audit)
     if audit.attacks.word == "pass" or worst is None or not places:
@@ -111,7 +110,7 @@ def find_culprits(
 def _attacked(
     places: Sequence[Place], work: tuple[tuple[Planned, ...], int, str, Limits]
 ) -> tuple[Outcome, list[Mask]] | TellallError:
-    """The outcome of some releases over all places, and who is learnt in each; or why there is none."""
+    """The outcome of some releases over all places, and who is given away in each; or why there is none."""
     releases, seed, decoder, limits = work
     outcomes, masks = [], []
     try:
@@ -182,14 +181,14 @@ def _numbers(found: Outcome, limits: Limits) -> dict[str, Any]:
 
 
 def learnt_people(risk: Risk, limits: Limits) -> Mask:
-    """Who of everybody is proved alone or exposed, with a sensitive value."""
+    """Which of all people are proved alone or exposed and have a sensitive value."""
     learnt = (risk._proved == "alone") | risk.exposed_people()
     if limits.sensitive is not None:
         learnt &= np.isin(risk._truth, [int(value) for value in limits.sensitive])
     return risk.spread(learnt, nothing=False)
 
 
-# Who is learnt, in counts that tell of nobody
+# Who is given away, in counts that reveal no single person
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,7 +200,7 @@ class Crowd:
 
 
 def who_is_learnt(public: Public, learnt: Mask) -> list[dict[str, Any]]:
-    """The people learnt, by how many are alike and by column, as far as that may be shown."""
+    """The people given away, by how many are alike and by column, as far as that may be shown."""
     if not learnt.any():
         return []
     shown: list[Crowd] = [Crowd(("everybody",), np.ones(learnt.size, dtype=bool))]
@@ -225,7 +224,7 @@ def _tables(public: Public) -> Iterator[tuple[str, list[Crowd]]]:
 
 
 def may_be_shown(people: People, learnt: Mask) -> bool:
-    """Whether a count of people learnt among some people tells of no single one.
+    """Whether the count of people given away among some people reveals no single person.
 
     Examples
     --------
@@ -238,12 +237,12 @@ def may_be_shown(people: People, learnt: Mask) -> bool:
 
 
 def tells_of_nobody(group: int, count: int) -> bool:
-    """Whether to say that so many of a group are learnt tells of no single person."""
+    """Whether saying that ``count`` people of a ``group`` are given away reveals no single person."""
     return (count == 0 or count >= _FEW) and group - count >= _FEW
 
 
 def merged(crowds: Sequence[Crowd], learnt: Mask) -> list[Crowd]:
-    """The crowds, neighbours merged until the count of each may be shown; one crowd where it never may."""
+    """The crowds, neighbours merged until the count of each may be shown; one crowd if none ever may."""
     rows = list(crowds)
     while len(rows) > 1:
         unsafe = [index for index, one in enumerate(rows) if not may_be_shown(one.people, learnt)]
@@ -259,11 +258,11 @@ def merged(crowds: Sequence[Crowd], learnt: Mask) -> list[Crowd]:
 
 
 def derivable(shown: Sequence[Crowd], learnt: Mask) -> bool:
-    """Whether some count that follows from those shown would tell of single people.
+    """Whether some count that follows from those shown would reveal single people.
 
     Notes
     -----
-    A count follows where its people are a sum and difference of crowds that are shown. Tried are what any two
+    A count follows if its people are a sum and difference of crowds that are shown. This tries what any two
     crowds have in common and what either has alone. People in the same crowds cannot be told apart: O(crowds²
     × kinds of people × crowds).
     """

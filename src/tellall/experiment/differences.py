@@ -19,7 +19,7 @@ from tellall.people.dataset import Public
 
 __all__ = ["Difference", "differences", "people_who_differ"]
 
-_MOST = 20  # pairs that are told of
+_MOST = 20  # pairs that are listed
 
 
 @dataclass(frozen=True)
@@ -33,8 +33,7 @@ class Difference:
     only_first, only_second
         How many people one counts and the other does not.
     proved
-        How many people both together prove whom neither proves alone; None where the two were not attacked
-        together.
+        How many people both together prove but neither proves alone; None if they were not attacked together.
     sentence
         The same in words; nobody is named.
     """
@@ -61,7 +60,7 @@ def differences(public: Public, plan: Plan, findings: Sequence[Finding | Skipped
 
 
 def people_who_differ(public: Public, plan: Plan, most: int) -> list[dict[str, Any]]:
-    """Who they are, by row from one, where they are at most this many: for the curator's eyes only."""
+    """Who they are, by row from one, if they are at most this many: for the curator's eyes only."""
     return [
         {
             "releases": [plan.releases[index].name for index in pair],
@@ -85,7 +84,7 @@ def _pairs(public: Public, plan: Plan) -> list[tuple[tuple[int, int], tuple[IntA
 
 
 def _proved_by_both(findings: Sequence[Finding | Skipped], pair: tuple[int, int]) -> int | None:
-    """How many people two releases prove together whom neither proves alone."""
+    """How many people two releases prove together but neither proves alone."""
     proofs = {
         tuple(index for index, _ in finding.job.members): finding.proofs
         for finding in findings
@@ -117,6 +116,6 @@ def _sentence(names: Sequence[str], only_first: int, only_second: int, proved: i
     if proved is None:
         return told
     if not proved:
-        return f"{told} Together they prove nobody whom neither proves alone."
+        return f"{told} Together they prove nobody else."
     people = count_of(proved, "person", "people")
     return f"{told} Together they prove the secret of {people} whom neither proves alone."

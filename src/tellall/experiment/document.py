@@ -49,10 +49,10 @@ class Audit(WithFigures):
     With ``by`` in the plan the findings are about all people of all areas, and ``areas`` has those of each
     area, the worst first. ``proved`` has the people proved by any set of releases; None: the most that one
     set proves. ``remedy`` is the cheapest change that passes, and ``culprits`` says what each part of the
-    plan adds and who is exposed; None where nobody looked. ``differences`` are pairs of releases about
-    different people; ``rules`` is what the agencies' rules for sums would have said. Of several attackers
-    the audit is that of the worst; ``attackers`` has a line for each.
-    ``record`` says when it was made and of which files, see `record_of`; None where nobody keeps one.
+    plan adds and who is exposed; None if nobody looked. ``differences`` are pairs of releases about different
+    people; ``rules`` is what the agencies' rules for sums would have said. With several attackers the audit
+    is that of the worst; ``attackers`` has a line for each. ``record`` says when it was made and from which
+    files, see `record_of`; None if there is none.
     """
 
     plan: Plan
@@ -77,7 +77,7 @@ class Audit(WithFigures):
 
     @property
     def not_checked(self) -> tuple[NotChecked, ...]:
-        """What is planned and of a kind that tellall does not have."""
+        """What is planned but of a kind that tellall does not have."""
         return self.plan.not_checked
 
     @property
@@ -100,7 +100,7 @@ class Audit(WithFigures):
     def verdict(self) -> Verdict:
         """Pass, review or fail, with a sentence: never better than that of any set of releases.
 
-        Where the attacks pass and a cell that the p % rule passes does not hold, a person has to decide.
+        If the attacks pass but a cell that the p % rule passes does not hold, a person has to decide.
         """
         if self.attacks.word != "pass" or not self.rules or not self.rules["broken"]:
             return self.attacks
@@ -186,7 +186,7 @@ class Audit(WithFigures):
         }
 
     def save(self, folder: str | Path) -> Path:
-        """Writes ``audit.json``, ``report.html`` and, of areas, ``areas.csv``; returns the page's path.
+        """Writes ``audit.json``, ``report.html`` and, with areas, ``areas.csv``; returns the page's path.
 
         They appear together or not at all, and only their owner can read them: they hold exact counts.
         """
@@ -261,7 +261,7 @@ def _written_unchecked(one: NotChecked) -> dict[str, Any]:
 
 
 def describe_people(dataset: Dataset, name: str) -> dict[str, Any]:
-    """The people, counted: what a page says of them."""
+    """The people, counted: what a page says about them."""
     assert dataset.secret is not None
     return {
         "name": name,
@@ -280,7 +280,7 @@ def describe_people(dataset: Dataset, name: str) -> dict[str, Any]:
 
 
 def _published_too(plan: Plan, data: dict[str, Any]) -> list[str]:
-    """What the releases tell of the people beside their values."""
+    """What the releases say about the people besides their values."""
     given = {} if isinstance(plan.bins, int) else plan.bins
     cuts = {column["name"]: column["cuts"] for column in data["columns"] if column["cuts"]}
     listed = ", ".join(f"{column['name']} ({column['levels']})" for column in data["columns"])
@@ -301,7 +301,7 @@ def _published_too(plan: Plan, data: dict[str, Any]) -> list[str]:
 
 
 def _assumed(plan: Plan, data: dict[str, Any]) -> list[str]:
-    """What the audit takes the attacker to know."""
+    """What the audit assumes the attacker to know."""
     names = ", ".join(column["name"] for column in data["columns"])
     attacker, secret = plan.attacker, data["secret"]
     known = f"The attacker knows the public columns of all {data['people']:,} people ({names})"
@@ -334,8 +334,8 @@ def _not_tested(plan: Plan, data: dict[str, Any], findings: Sequence[Finding | S
     return [
         *missing,
         *unsolved,
-        "Attacks other than the reconstructions named beside each release. That these fail proves nothing "
-        "about others.",
+        "Attacks other than the reconstructions named with each release. Their failure proves nothing about "
+        "others.",
         "Whether somebody is in the data at all (membership).",
         "Attackers who know more than is assumed, or hold releases that are not in this plan.",
         f"Secrets other than {data['secret']}.",
@@ -344,7 +344,7 @@ def _not_tested(plan: Plan, data: dict[str, Any], findings: Sequence[Finding | S
 
 
 def _of_chance(plan: Plan, finding: Finding | Skipped) -> bool:
-    """Whether what was attacked could have come out otherwise."""
+    """Whether something random is in what was attacked."""
     return isinstance(finding, Finding) and any(
         is_random(plan.releases[index].protections[:count]) for index, count in finding.job.members
     )

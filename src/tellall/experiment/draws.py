@@ -38,10 +38,9 @@ class SharedSystem:
     -----
     For noise that does not depend on the values the operator, the groups of people alike and the shape of the
     weights are the same in every draw and at every scale: one eigendecomposition, kept here, serves them all
-    (`ManyTargets`). Whether that holds is read off the first two releases:
-    the same operator (one product with a random vector), the same errors row by row, and targets that differ
-    as the values do. The ordinary attack takes releases whose bounds settle somebody, and solves that do not
-    settle.
+    (`ManyTargets`). Whether that holds is read off the first two releases: the same operator (one product
+    with a random vector), the same errors row by row, and targets that differ as the values do. The ordinary
+    attack handles releases whose bounds settle somebody, and solutions that do not settle.
     """
 
     def __init__(self) -> None:
@@ -78,7 +77,7 @@ class SharedSystem:
         proofs: dict[int, Proof] | None = None,
         effort: int = EFFORT,
     ) -> list[Reconstruction | None]:
-        """The attack on each release, None where it must be made alone.
+        """The attack on each release; None if it must be made alone.
 
         ``proofs`` are those that are known, by the index of the release; new ones, found with this effort,
         are added.

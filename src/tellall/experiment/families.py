@@ -29,20 +29,20 @@ __all__ = [
 # The least scale that passes, in few tries: a bracket on the log scale, then bisection.
 
 STRIDE = 4.0  # between two tries of the bracket
-_DOWN = 3  # strides down before it is asked whether nothing at all would do
+_DOWN = 3  # strides down before zero is tried
 
 
 def least_scale(
     passes: Callable[[float], bool], start: float, *, most: float, tolerance: float, tries: int
 ) -> float | None:
-    """A scale that passes while one at most ``1 + tolerance`` times smaller does not; None where none passes.
+    """A scale that passes while one at most ``1 + tolerance`` times smaller does not; None if none passes.
 
     Notes
     -----
     From the start by factors of four until one scale fails and one passes, then halving the interval on the
     log scale: a factor of four takes log₂(ln 4/ln(1 + tolerance)) tries, five for 5 %. Zero is tried once
-    three strides down have all passed. Where the tries run out first, the least scale that passed. Whatever
-    is returned has passed; that it is the least needs that larger scales pass where smaller ones do.
+    three strides down have all passed. If the tries run out first, the answer is the least scale that passed.
+    Whatever is returned has passed; it is the least if every scale above a passing one passes too.
 
     Examples
     --------
@@ -94,13 +94,13 @@ class Family:
     Attributes
     ----------
     name
-        Of the kind.
+        The name of the kind.
     build
         From a scale above zero to a protection, or a list of them.
     most
         The largest scale there is.
     meaning
-        What the scale is, where it is not the class's own parameter.
+        What the scale is, if it is not the class's own parameter.
     """
 
     name: str

@@ -99,7 +99,7 @@ class Finding:
 
     @property
     def proofs(self) -> Proofs | None:
-        """Who is proved, by any decoder; None where that was not kept."""
+        """Who is proved, by any decoder; None if that was not kept."""
         return Proofs.union(one.proofs for one in self.outcomes if one.proofs is not None)
 
     @property
@@ -209,7 +209,7 @@ class AreaFindings:
     seed
         An audit of these people alone with this seed finds the same.
     reason
-        Why the area was not attacked; None where it was.
+        Why the area was not attacked; None if it was.
     constant
         Whether everybody in it has the same secret.
     """
@@ -228,7 +228,7 @@ class AreaFindings:
 
     @property
     def worst(self) -> Finding | None:
-        """The finding with the largest advantage; None where nothing was found."""
+        """The finding with the largest advantage; None if nothing was found."""
         return max(self.found, key=lambda f: (f.outcome.advantage, f.outcome.interval[0]), default=None)
 
     @property
@@ -315,8 +315,8 @@ def not_tested_in_areas(areas: Sequence[AreaFindings]) -> list[str]:
         told.append(f"{len(left_out):,} of {of_all}, with {people}, which could not be attacked.")
     if same:
         told.append(
-            f"{len(same):,} of {of_all} in which everybody has the same secret: a release says so of "
-            "everybody, and since the most common value does too, that counts as no advantage."
+            f"{len(same):,} of {of_all} in which everybody has the same secret: a release says so, but so "
+            "does guessing the most common value, and that counts as no advantage."
         )
     return [*told, "What areas and their totals give away together, where both are published."]
 

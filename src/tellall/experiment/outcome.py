@@ -36,13 +36,14 @@ class Foreseen:
     Attributes
     ----------
     equations, people, groups
-        Published values that say something about the secret, people, and how many of them are told apart.
+        Published values that say something about the secret, people, and groups of people that can be told
+        apart.
     rank_cap, rank
         The most unknowns that can be solved for, whatever the people; and the rank with these people.
     accuracy
         Predicted for least squares with the prior.
     limit
-        What no decoder beats on average over random secrets; None where that is not known.
+        What no decoder beats on average over random secrets; None if that is not known.
     rate
         The rate of the secret behind the last two.
     ignored
@@ -93,9 +94,9 @@ class Outcome:
         Accuracy beyond the strongest baseline, with its interval. Where several decoders were tried on the
         same releases, the interval is corrected for their number.
     found
-        The share of those with the secret who are guessed to have it; NaN where it is not a bit.
+        The share of those with the secret who are guessed to have it; NaN if it is not a bit.
     holders
-        How many people have the secret; zero where it is not a bit.
+        How many people have the secret; zero if it is not a bit.
     named, named_right
         How many are said with confidence 0.95 to have the secret (of several values, any), and how many do.
     proved_alone, proved_group
@@ -106,10 +107,12 @@ class Outcome:
     exposed
         People exposed, by confidence and by value.
     luck
-        How many guesses were sure, right, and expected to be right by luck; the draw with the most sure ones.
+        How many guesses were sure, right, and expected to be right by luck, in the draw with the most sure
+        ones.
     beyond_fit
-        Of a real secret: the advantage over an ordinary fit that has everybody in it, and the ends of its
-        interval. The rest of the advantage is in-sample fit, which speaks of a model and not of people.
+        For a real secret: the advantage over an ordinary fit that has everybody in it, and the ends of its
+        interval. The rest of the advantage is in-sample fit, which says something about a model and not about
+        people.
     undecided
         People for whom the search for proofs used up its steps before it could tell.
     contradicted
@@ -129,14 +132,14 @@ class Outcome:
         Documents have neighbouring confidences merged until each has ten guesses.
     survives
         The share of the equations that may be wrong, whichever they are, without misleading ℓ1 decoding
-        ("lp"), certified; None for other decoders and where that is not found out.
+        ("lp"), certified; None for other decoders or if not known.
     possible
-        How many secrets satisfy all that is certain, in the first draw; None where they are many.
+        How many secrets satisfy all that is certain, in the first draw; None if there are many.
     clash
         Published values of the first draw that cannot all be true, in words.
     jointly, unknown
-        What the attacker does not know and was solved for together with the secret; what they do not know
-        and what was done about it in words, solved for or summed over.
+        What the attacker does not know, solved for together with the secret; and, in words, what they do not
+        know and whether it was solved for or summed over.
     hits, proofs
         What audits add up and join; no part of documents.
     """
@@ -196,7 +199,7 @@ class Outcome:
     def settled(self) -> bool:
         """Whether the decoder's answer can be relied on.
 
-        Intervals of a real secret that may be off decide nothing where they make nobody sure.
+        Intervals of a real secret that may be off do not matter if no guess is sure.
         """
         idle = self.real and self.status.startswith("uncalibrated") and not self.luck.sure
         return (self.status in SETTLED or idle) and not self.contradicted
@@ -215,12 +218,12 @@ class Outcome:
 
     @property
     def judged(self) -> tuple[float, float, float]:
-        """The advantage and its interval as verdicts judge them: of numbers without in-sample fit."""
+        """The advantage and its interval as verdicts judge them: for real secrets without in-sample fit."""
         return self.beyond_fit or (self.advantage, *self.interval)
 
     @property
     def share_gained(self) -> tuple[float, float, float]:
-        """The same as a share of people, or of a real secret's error."""
+        """The judged advantage and its interval as shares of people, or of a real secret's error."""
         usual = 1.0 if self.beyond_fit is None else self.baselines[self.baseline] or math.inf
         point, low, high = (each / usual for each in self.judged)
         return point, low, high
@@ -308,7 +311,7 @@ class Outcome:
         """The mean over draws of an attack that has been scored.
 
         ``tried`` is how many decoders were tried on the same releases: the interval is corrected for it, and
-        for the ways of guessing. With a random ``key`` who is proved is kept, shuffled by it, to be joined
+        for the ways of guessing. With a random ``key``, who is proved is kept, shuffled by it, to be joined
         with other attacks.
         """
         first, real = risks[0], not risks[0].secret.levels
@@ -380,7 +383,7 @@ def add_up(outcomes: Sequence[Outcome], areas: int, *, tried: int = 1) -> Outcom
 
     Notes
     -----
-    Counts add up; accuracy, baselines and advantage are those of `Total`. Where fewer than ``areas`` could be
+    Counts add up; accuracy, baselines and advantage are those of `Total`. If fewer than ``areas`` could be
     attacked, the status says so: what was not attacked everywhere is not settled.
     """
     whole = Total.of([one.hits for one in outcomes if one.hits is not None], CHANCE / tried)
@@ -428,7 +431,7 @@ def add_up(outcomes: Sequence[Outcome], areas: int, *, tried: int = 1) -> Outcom
 
 
 def _named(risk: Risk) -> tuple[int, int]:
-    """How many are named, and how many rightly: of two values the second, of several any."""
+    """How many are named, and how many rightly: with the second of two values, or any of several."""
     levels = risk.secret.levels
     if not levels:
         sure = risk.sure()
@@ -442,7 +445,7 @@ def _status_of_areas(outcomes: Sequence[Outcome], areas: int) -> str:
         return f"{PARTLY}{areas - len(outcomes):,} of {count_of(areas, 'area')}"
     troubled = [outcome.status for outcome in outcomes if outcome.status not in SETTLED]
     if troubled:
-        return f"in {len(troubled):,} of {count_of(areas, 'area')} not settled, the first {troubled[0]}"
+        return f"in {len(troubled):,} of {count_of(areas, 'area')} not settled; the first: {troubled[0]}"
     return "solved" if all(outcome.status == "solved" for outcome in outcomes) else "trusted"
 
 

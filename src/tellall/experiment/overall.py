@@ -17,7 +17,7 @@ __all__ = ["Overall", "Proved", "proved_together"]
 
 @dataclass(frozen=True)
 class Proved:
-    """People proved by any set of releases, by value; each counts once, alone where any set proves that."""
+    """People proved by any set of releases, by value; each counts once, as alone if any set proves that."""
 
     alone: Counts
     group: Counts
@@ -36,7 +36,7 @@ def proved_together(findings: Sequence[Finding]) -> Proved:
     joined = Proofs.union(one for one in kept if one is not None)
     if joined is not None:
         return Proved(joined.alone, joined.group)
-    # nobody can be told from another: the largest of one set is a lower bound
+    # who is proved was not kept: the largest count of one set is a lower bound
     most = max((finding.proved for finding in findings), key=_people, default=({}, {}))
     return Proved(*most)
 
@@ -57,13 +57,13 @@ class Overall:
         The largest share of people or, for a real secret, of the strongest baseline's error without in-sample
         fit.
     exposed, exposed_of
-        The people whom the attack that exposes most exposes at confidence 0.95, by value, and the set of
+        The people exposed at confidence 0.95 by the attack that exposes most, by value, and its set of
         releases.
     proved_alone, proved_group
         The people proved by any set of releases, by value.
     sensitive
-        The same of people with a sensitive value alone: ``proved_alone``, ``proved_group``, ``exposed`` and
-        ``learnt`` (proved alone or exposed).
+        The same counts for people with a sensitive value only: ``proved_alone``, ``proved_group``,
+        ``exposed`` and ``learnt`` (proved alone or exposed).
     """
 
     advantage: float
@@ -77,7 +77,7 @@ class Overall:
 
     @classmethod
     def of(cls, findings: Sequence[Finding], proved: Proved, limits: Limits) -> Overall | None:
-        """The largest of each number; None where nothing was attacked."""
+        """The largest of each number; None if nothing was attacked."""
         every = [(finding.name, one) for finding in findings for one in finding.outcomes]
         if not every:
             return None
@@ -110,7 +110,7 @@ class Overall:
 
     @property
     def exposed_people(self) -> int:
-        """How many people the attack that exposes most exposes."""
+        """The most people that any one attack exposes."""
         return sum(self.exposed.values())
 
     def as_json(self) -> dict[str, Any]:

@@ -33,7 +33,7 @@ _SLOW_WORK = 20_000  # people × draws that slower decoders are tried on, at lea
 _NOISY, _NOISY_WORK = (2, 8), 40_000  # draws at each scale while noise is searched for; people × draws
 _SCREENED, _CHECKED = 24, 6  # changes that are attacked quickly, and by everything
 _BUDGET, _LEAST = 3_000_000, 60  # people × attacks of least squares that a search takes; the fewest attacks
-_SLOW = 6  # attacks of least squares that one by another decoder counts for
+_SLOW = 6  # how many attacks of least squares one by another decoder counts for
 _LOUDER = (1.1, 1.6, 2.5, 4.0)  # times the noise that the search found, until it holds on fresh draws
 _QUICK = "least-squares"
 
@@ -77,7 +77,7 @@ def with_remedy(
     progress: Progress | None = None,
     workers: Workers | None = None,
 ) -> Audit:
-    """The audit with the cheapest change of its plan that passes; as it is where it passes already."""
+    """The audit with the cheapest change of its plan that passes; unchanged if it passes already."""
     return replace(audit, remedy=find_remedy(places, audit, progress, workers))
 
 
@@ -94,7 +94,7 @@ def find_remedy(
 ) -> dict[str, Any] | None:
     """The cheapest change of a plan that passes, as plain data.
 
-    None where the plan passes, and where nothing could be attacked.
+    None if the plan passes, or if nothing could be attacked.
 
     Parameters
     ----------
@@ -103,22 +103,22 @@ def find_remedy(
     progress
         Called with (attacks made, attacks that the search may take) after each.
     workers
-        Where the attacks are made. With several at once some are made that turn out not to be needed; the
-        answer is the same.
+        The workers that make the attacks. Several at once make some attacks that turn out not to be needed;
+        the answer is the same.
 
     Notes
     -----
     The changes are a small built-in list: hide values below 5 or 10, round to 3, 5 or 10, both, tables of
     fewer columns, noise, and leaving out a table, a column or a release. They are ordered by what they cost
-    the reader, attacked by the quickest decoder with proofs by bounds, and the first that stands is checked
-    by every decoder, proofs searched for, on
-    every set of releases it touches: once where nothing is random, else on 20 fresh draws, all of which must
-    pass (3 for slow decoders). The first attack that does not pass ends it. Noise is searched for last, and
-    only up to the cost of what has been found. At most 24 changes are attacked; the others are listed. The
-    search takes 3,000,000 people × attacks of least squares, 60 attacks at least; one by another decoder
-    counts for six. Then it ends with the best that it has found.
+    the reader, attacked by the quickest decoder with proofs by bounds, and the first that passes is checked
+    by every decoder, with a search for proofs, on every set of releases it touches: once if nothing is
+    random, otherwise on 20 fresh draws, all of which must pass (3 for slow decoders). The first attack that
+    does not pass ends the check. Noise is searched for last, and only up to the cost of what has been found.
+    At most 24 changes are attacked; the others are listed. The search takes 3,000,000 people × attacks of
+    least squares, 60 attacks at least; an attack by another decoder counts as six. Then it ends with the best
+    change found.
 
-    Of several attackers it is the worst against whom changes are checked, and the sentence says so.
+    With several attackers, changes are checked against the worst, and the sentence says so.
 
     With ``by`` in the plan a change is made in every area, and judged over all of them as an audit by area
     is. Areas of too few people to be attacked are left out, and the sentence says so.
@@ -126,7 +126,7 @@ def find_remedy(
     if audit.attacks.word == "pass" or audit.worst is None:
         return None
     if not places:
-        return _document(None, "No area has people enough to be attacked; publish nothing by area.")
+        return _document(None, "No area has enough people to be attacked; publish nothing by area.")
     with one_thread():
         return _RemedySearch(places, audit, progress, workers).run()
 
@@ -206,7 +206,7 @@ def _of_set(places: Sequence[Place], piece: _Piece, releases: tuple[Planned, ...
 
 
 def _verdict(name: str, places: Sequence[Place], outcomes: Sequence[Outcome], piece: _Piece) -> Verdict:
-    """The verdict on one draw: on all people, and where these are areas on each of them."""
+    """The verdict on one draw: on all people and, if the places are areas, on each of them."""
     tried = len(piece.decoders)
     whole = judge_outcome(name, together(outcomes, tried), piece.limits)
     if not piece.areas:
@@ -258,9 +258,9 @@ class _RemedySearch:
         tried = {one.change.words for one in self.tried}
         not_tried = [one for one in listed if one.change.words not in tried] if best is None else []
         if best is None:
-            said = f"None of {count_of(len(self.tried), 'change')} that were tried passes."
+            said = f"None of the {count_of(len(self.tried), 'change')} tried passes."
             if spent:
-                said += f" The search ended after {self.made} attacks, as many as it may take."
+                said += f" The search ended after {self.made} attacks, the most it may make."
             elif not not_tried:
                 said += " Publish less, or to fewer people."
             return _document(None, said, self.tried, not_tried)
@@ -297,7 +297,7 @@ class _RemedySearch:
             yield self._complete(change)
 
     def _complete(self, change: Change) -> Change:
-        """The change with everything left out that could not be attacked."""
+        """The change that also leaves out everything that could not be attacked."""
         if not self.unknown:
             return change
         names = " and ".join(f"“{name}”" for name in self.unknown)
@@ -363,7 +363,7 @@ class _RemedySearch:
     def _attacked(self, one: _Tried, decoders: Sequence[str], draws: int) -> _Tried:
         """The change with the first verdict of any draw, set of releases and decoder that does not pass.
 
-        Where all pass, it has that of the last.
+        If all pass, it has the last one.
         """
         pieces, step = self._pieces(one.change, decoders, draws), self.workers.count
         starts = range(0, len(pieces), step)
@@ -403,7 +403,7 @@ class _RemedySearch:
         return [replace(piece, draws=range(at, at + several)) for at in range(0, draws, several)]
 
     def _noise(self, best: _Tried | None) -> Iterator[_Tried]:
-        """Noise that holds on fresh draws and costs less than the best change, cheaper and cheaper."""
+        """Noise that passes on fresh draws and costs less than the best change so far, cheaper each time."""
         for names in self._targets():
             unit = with_noise(self.planned, names, 1.0, self.setting)
             if unit is None or not self._rest_passes(unit):
@@ -442,17 +442,17 @@ class _RemedySearch:
         cost, units = best.cost, self.setting.units(self.planned[0].statistic)
         lost = f"{price(cost.withheld, cost.instead, cost.error, f' {units}')}."
         checked = (
-            f"All of {best.draws} fresh draws pass."
+            f"All {best.draws} fresh draws pass."
             if best.draws > 1
-            else "Audited again with the change, it passes."
+            else "The changed plan passes when audited again."
         )
         where = "" if self.plan.by is None else f" in every {self.plan.by}"
         said = f"The cheapest change found: {best.change.words}{where}. {lost[0].upper()}{lost[1:]} {checked}"
         if self.small:
-            said += f" Publish nothing about {count_of(self.small, 'area')} of too few people."
+            said += f" Publish nothing about {count_of(self.small, 'area')} with too few people."
         if len(self.plan.attackers) > 1:
-            worst = f"Checked against “{self.plan.attacker.name}” alone, the worst of the attackers"
-            said += f" {worst}: audit the changed plan for the others."
+            worst = f"It was checked only against “{self.plan.attacker.name}”, the worst of the attackers"
+            said += f" {worst}; audit the changed plan for the others."
         return said
 
 

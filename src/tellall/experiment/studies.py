@@ -34,7 +34,7 @@ Watch = Callable[[str], AbstractContextManager[Progress | None]]  # entered with
 
 
 def whom_against(plan: Plan, secret: str) -> str:
-    """Whom the studies of a plan are measured against; empty where that is somebody who knows all.
+    """Which attackers a plan's studies are measured against, in words; empty if they know everything.
 
     Examples
     --------
@@ -47,11 +47,11 @@ def whom_against(plan: Plan, secret: str) -> str:
     if len(plan.attackers) == 1:
         return f"Measured against an attacker who {plan.attacker.describe(secret)}."
     each = "; ".join(f"“{one.name}”, who {one.describe(secret)}" for one in plan.attackers)
-    return f"Measured against each attacker of the plan apart: {each}."
+    return f"Measured against each attacker of the plan separately: {each}."
 
 
 def _named(name: str, plan: Plan, attacker: Attacker) -> str:
-    """What a study is called: for each of several attackers there is one."""
+    """The name of a study; with several attackers, each has a study of its own."""
     return name if len(plan.attackers) == 1 else f"{name}, to {attacker.name}"
 
 
@@ -76,12 +76,12 @@ def sweep_plan(
     Parameters
     ----------
     scales
-        The scales of each family; where not given, around the noise that begins to hide a person.
+        The scales of each family; by default around the noise that begins to hide a person.
     work
         A folder where finished areas are kept, if the plan has areas.
     watch
-        Called with the name of each release; what it returns is entered while that is measured, and gives
-        the function that is told the progress.
+        Called with the name of each release; returns a context, entered while the release is measured, that
+        gives the function to call with the progress.
     options
         ``repeats``, ``decoders``, ``processes`` and ``cluster`` of `sweep`.
     """
@@ -161,7 +161,7 @@ def shortcomings(found: AreaCalibration, exposed_limit: int | None) -> tuple[str
 
 
 def _scales_for(people: Dataset, statistic: Statistic, by: str | None) -> list[float]:
-    """Scales around the noise that begins to hide a person, of the largest area where there are areas."""
+    """Scales around the noise that begins to hide a person; with areas, in the largest of them."""
     if by is not None:
         people = max(split(people, by), key=lambda area: area.n).dataset
     return suggest_scales(people, statistic)

@@ -90,7 +90,7 @@ class AreaSweep:
     whole
         All people of all areas together: a sweep whose counts add up over areas.
     areas
-        Each area's own, the worst first; those without one last.
+        Each area's own sweep, the worst first; areas without one come last.
     """
 
     by: str
@@ -128,7 +128,7 @@ class AreaCalibration:
     by
         The column whose values are the areas.
     scale, protection
-        The largest that an area with an answer needs: one noise for all.
+        The largest noise that an area with an answer needs: one noise for all areas.
     together
         What that noise achieves and costs, in every area and for all people.
     areas
@@ -148,7 +148,7 @@ class AreaCalibration:
 
     @property
     def enough(self) -> bool:
-        """Whether that noise is enough as far as one can tell: False where all people surely are above."""
+        """Whether that noise is enough: False if the advantage over all people surely exceeds the limit."""
         return all(row["low"] <= self.max_advantage for row in self.together.whole.rows)
 
     @property
@@ -165,8 +165,8 @@ class AreaCalibration:
         return (
             f"This is not enough: over all {whole.people:,} people the advantage of {highest['decoder']} is "
             f"at least {amount(highest['low'], False)}, above the limit of "
-            f"{amount(self.max_advantage, False)}, since areas "
-            "without an answer of their own need more. Take more noise, or larger areas."
+            f"{amount(self.max_advantage, False)}, because areas "
+            "without an answer of their own need more. Use more noise, or larger areas."
         )
 
     @property
@@ -250,7 +250,7 @@ def sweep_areas(
     dataset, statistic, protections, scales, repeats, decoders, limit, exposed_limit, sensitive, attacker
         As for `sweep`; an area's own sweep with its seed gives the same rows.
     by
-        The public column of which every value is an area; everything is published for each area apart.
+        The public column whose values are the areas; everything is published for each area separately.
     rng
         Seed of everything; an area's own follows from it and the area's name.
     processes, cluster
@@ -329,10 +329,10 @@ def calibrate_areas(
 
     Notes
     -----
-    An area of few people cannot tell a small advantage from none, and one where everybody has the same secret
-    has none to tell: neither has an answer of its own. The noise for all areas is the largest that any area
-    with an answer needs; it is then measured on every area, those without an answer included, and added up
-    over all people. Where their advantage surely exceeds the limit the result is not ``enough``, and says so.
+    With few people, a small advantage cannot be told from none; where everybody has the same secret, there is
+    none. Such areas have no answer of their own. The noise for all areas is the largest that any area with an
+    answer needs; it is then measured on every area, including those without an answer, and added up over all
+    people. If their advantage surely exceeds the limit, the result is not ``enough``, and says so.
     """
     areas, seed, kind = areas_of(dataset, by), seed_of(rng), as_family(family)
     codes = sensitive_codes(dataset, sensitive)
@@ -479,10 +479,10 @@ def _sweep_of_all(found: Sequence[Sweep], seed: int, limits: Limits) -> Sweep:
 
 
 def _worst_first(areas: Sequence[StudiedArea]) -> tuple[StudiedArea, ...]:
-    """The areas by how much their worst row gives away at least; those not measured come last.
+    """The areas, those that surely give away most first; those not measured come last.
 
-    Ordered by the lower end of the interval, since by the advantage itself the smallest areas would come
-    first, where luck is largest.
+    The order is by the lower end of the worst row's interval. By the advantage itself the smallest areas
+    would come first, where luck is largest.
     """
 
     def rank(area: StudiedArea) -> tuple[Any, ...]:

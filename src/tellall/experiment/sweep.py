@@ -51,13 +51,13 @@ class Sweep(WithFigures):
         A dict each: ``family``, ``scale``, ``protection``, ``std`` (standard deviation of the noise on a
         published value), ``decoder``, ``draws``; ``accuracy``, ``advantage`` with their 95 % intervals
         (``accuracy_low``, ``accuracy_high``; ``low``, ``high``), ``in_sample`` (what in-sample fit explains
-        of a real secret, left out of the advantage), ``baseline``, ``baseline_accuracy``,
-        ``proved``, ``exposed``, ``learnt`` (people with a sensitive value who are proved alone or exposed);
-        ``loss`` (mean absolute error, withheld values counted) with ``loss_low``, ``loss_high``,
-        ``mean_error``, ``max_error``, ``missing``, ``total_variation``, ``association_change`` and, of
-        coefficients, ``mae_ratio``, ``sign_flips``, ``coverage``; ``epsilon``, ``delta`` where something is
-        promised; ``frontier``; ``verdict`` and ``decided``, what an audit would say of the protection and
-        what decides, over all decoders tried. What does not apply is None.
+        of a real secret, left out of the advantage), ``baseline``, ``baseline_accuracy``, ``proved``,
+        ``exposed``, ``learnt`` (people with a sensitive value who are proved alone or exposed); ``loss``
+        (mean absolute error, withheld values counted) with ``loss_low``, ``loss_high``, ``mean_error``,
+        ``max_error``, ``missing``, ``total_variation``, ``association_change`` and, for coefficients,
+        ``mae_ratio``, ``sign_flips``, ``coverage``; ``epsilon``, ``delta`` where something is promised;
+        ``frontier``; ``verdict`` and ``decided``, what an audit would say about the protection and what
+        decides, over all decoders tried. Values that do not apply are None.
     statistic, people, units
         What was published about how many people, and what the noise is measured in.
     skipped
@@ -196,19 +196,19 @@ def sweep(
     scales
         The scales of each family; zero means nothing done.
     repeats
-        Draws of the noise for each protection; one where nothing in it is random.
+        Draws of the noise for each protection; one if nothing in it is random.
     decoders
-        Their names; where not given, every decoder that is affordable.
+        Names of decoders; by default every affordable one.
     limit, exposed_limit, sensitive
         The limits by which protections are judged, as a plan has them: the most advantage, the most people
-        with a sensitive value who may be proved alone or exposed, and the sensitive values (where not given,
-        all but the most common one).
+        with a sensitive value who may be proved alone or exposed, and the sensitive values (by default all
+        but the most common one).
     attacker
-        Whom protections are measured against, as ``Plan.attackers`` has them; where not given, somebody who
-        knows every public column of everybody and nobody's secret.
+        The attacker to measure against, one of ``Plan.attackers``; by default somebody who knows every public
+        column of everybody and nobody's secret.
     rng
-        Seed of the noise, and of whom the attacker knows; the draws are the same for every protection and
-        scale.
+        Seed of the noise, and of the choice of people the attacker knows; the draws are the same for every
+        protection and scale.
     processes
         How many protections are measured at once, −1 for one per core; the numbers do not depend on it.
     cluster
@@ -348,8 +348,8 @@ def untried_decoders(names: Sequence[str], people: int) -> list[str]:
         return []
     them = "it" if len(names) == 1 else "them"
     return [
-        f"Not tried on {people:,} people, for the time that takes: {', '.join(names)}. What is said here "
-        f"does not cover {them}: a decoder that finds more needs more noise. Ask for {them} by name."
+        f"Not tried, because of the time on {people:,} people: {', '.join(names)}. The results do not cover "
+        f"{them}; a decoder that finds more needs more noise. Ask for {them} by name."
     ]
 
 
@@ -370,7 +370,7 @@ class _Choice:
 
 
 def _choices(protections: Any, scales: Sequence[float] | None) -> list[_Choice]:
-    """Every protection to measure; nothing done at all is measured once."""
+    """Every protection to measure; no protection at all is measured once."""
     given = list(protections) if isinstance(protections, list | tuple) else [protections]
     if not given:
         raise invalid("protections", "one or more", "none")

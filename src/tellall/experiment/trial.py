@@ -60,8 +60,8 @@ _MOST_FOR_LP = 1000  # people
 class Planned:
     """One planned release: a statistic and the protections it gets, in order.
 
-    ``stream`` separates the random numbers of releases that are drawn with the same seed. ``given`` is what
-    was published, where that has been done already, and ``source`` the file it was in; nothing is drawn then.
+    ``stream`` separates the random numbers of releases that are drawn with the same seed. ``given`` is the
+    release if it is published already, and ``source`` its file; nothing is drawn then.
     """
 
     name: str
@@ -73,7 +73,7 @@ class Planned:
 
     @classmethod
     def published(cls, name: str, release: Release, source: str = "") -> Planned:
-        """A release that is there already."""
+        """A release that is published already."""
         return cls(name, release.statistic, release.protections, given=release, source=source)
 
     @property
@@ -83,7 +83,7 @@ class Planned:
 
     @property
     def described(self) -> str:
-        """What a release is called where a plan gives it no name: what is published and how."""
+        """The name of a release that a plan gives none: what is published and how."""
         return f"{self.statistic.describe()}, {self.label}"
 
     def as_json(self) -> dict[str, Any]:
@@ -101,7 +101,7 @@ class Setting:
     """People whose releases are attacked again and again, with everything that the attacks share.
 
     Baselines are functions of people, statistics and what the attacker knows, so they are computed once. With
-    a random ``key`` outcomes keep who is proved, shuffled by it. ``seed`` draws whom the attacker knows.
+    a random ``key`` outcomes keep who is proved, shuffled by it. ``seed`` decides whom the attacker knows.
     """
 
     def __init__(
@@ -144,7 +144,7 @@ class Setting:
         return found
 
     def judged(self, statistics: Sequence[Statistic]) -> IntArray:
-        """Whom attacks on these statistics are judged on, by their row in the attacker's view."""
+        """The people on whom attacks on these statistics are judged, by row in the attacker's view."""
         return self.stand.judged(statistics, self.people.public)
 
     def baselines(self, statistics: Sequence[Statistic]) -> tuple[Baseline, ...]:
@@ -162,7 +162,7 @@ class Setting:
         return (*self._before(judged), *self._populations[-1][1])
 
     def _seen(self, statistic: Statistic) -> Statistic | None:
-        """A statistic as the attacker can use it; None where they cannot."""
+        """A statistic as the attacker can use it; None if they cannot."""
         if self.attacker.knows_all:
             return statistic
         return seen_by(self.exact(statistic).publish((), None), self.stand.view)
@@ -221,14 +221,14 @@ class Trial:
 
     @cached_property
     def published(self) -> list[tuple[Release, ...]]:
-        """The releases of each draw; one draw where nothing is random."""
+        """The releases of each draw; one draw if nothing is random."""
         made = [self._drawing(planned) for planned in self.releases]
         chance = any(planned.given is None and is_random(planned.protections) for planned in self.releases)
         needed = self.draws if chance else 1
         return [tuple(draw(number) for draw in made) for number in range(self.first, self.first + needed)]
 
     def _drawing(self, planned: Planned) -> Callable[[int], Release]:
-        """What makes the release of each draw."""
+        """The function that makes the release of each draw."""
         if (given := planned.given) is not None:
             return lambda draw: given
         known = self.setting.exact(planned.statistic)
@@ -237,13 +237,13 @@ class Trial:
 
     @property
     def shares_draws(self) -> bool:
-        """Whether additive noise is all that is done, so that draws differ in their values alone."""
+        """Whether additive noise is the only protection, so that draws differ only in their values."""
         return bool(self.releases[0].protections) and all(
             isinstance(protection, Noise) for protection in self.releases[0].protections
         )
 
     def warm(self) -> None:
-        """Makes now what the draws share."""
+        """Computes now what the draws share."""
         drawn = [releases[0] for releases in self.published[:2]]
         self.setting.shared.warm(drawn, self.setting.people.public)
 
@@ -294,7 +294,7 @@ class Trial:
         return attacks, self.risks(attacks)
 
     def risks(self, attacks: Sequence[Reconstruction]) -> list[Risk]:
-        """The attack on each draw beside the baselines of these releases, guessed the strongest way."""
+        """The risk of each draw's attack, compared with the baselines, for the strongest way of guessing."""
         statistics, setting = [planned.statistic for planned in self.releases], self.setting
         judged, rows = setting.judged(statistics), setting.stand.rows
         truth, known = setting.truth[rows[judged]], setting.baselines(statistics)
@@ -339,7 +339,7 @@ class Trial:
 
     @cached_property
     def loss(self) -> ReaderLoss | None:
-        """What the reader of one release loses; of several releases each trial alone says it."""
+        """What the reader of one release loses; None for several releases."""
         if len(self.releases) != 1:
             return None
         known = replace(self.setting.exact(self.releases[0].statistic), where=None)
@@ -353,8 +353,8 @@ class Trial:
     def _promised(self) -> Promised:
         """The differential privacy that the protections promise.
 
-        Several releases with noise of their own: ε and δ add up. Where one promises nothing, or they speak of
-        different neighbours, nothing is promised about all.
+        For several releases with independent noise, ε and δ add up. If one promises nothing, or they mean
+        different neighbours, nothing is promised.
         """
         public = self.setting.people.public
         known = [
@@ -376,11 +376,11 @@ class Trial:
 
     @cached_property
     def foreseen(self) -> Foreseen | None:
-        """The danger gauge of the planned releases; None where it does not apply.
+        """The danger gauge of the planned releases; None if it does not apply.
 
         It does not apply to statistics whose equations depend on the published values, to a secret that
-        everybody or nobody has, to other secrets than bits, or beyond 4000 distinct people. Beyond 1000 the
-        rank is not found out. O(groups³).
+        everybody or nobody has, to secrets other than bits, to an attacker who does not know everything, or
+        beyond 4000 distinct public rows. Beyond 1000 the rank is not computed. O(groups³).
         """
         distinct = len(self.setting.people.patterns)
         if self.setting.secret.levels != 2 or distinct > GAUGED or not self.setting.attacker.knows_all:
@@ -415,7 +415,7 @@ class Trial:
 
 
 def _equal(one: object, other: object) -> bool:
-    """Whether two statistics, or lists of them, are equal; those that hold arrays only if they are one."""
+    """Whether two statistics, or lists of them, are equal; with arrays, only if they are one object."""
     try:
         return one is other or bool(one == other)
     except ValueError:  # the truth value of an array
@@ -432,10 +432,10 @@ def strongest(outcomes: Sequence[Outcome]) -> Outcome:
 
 
 def affordable(people: int, draws: int, levels: int) -> tuple[str, ...]:
-    """The decoders that are tried where none is named: every one that this many people and draws can afford.
+    """The decoders to try if none is named: all that are affordable for this many people and draws.
 
     Least squares always; "auto", the strongest that applies, for one draw or up to 50,000 people × draws; LP
-    decoding up to 1000 people as well. Real secrets have least squares alone.
+    decoding up to 1000 people as well. For real secrets only least squares.
     """
     if not levels:
         return ("least-squares",)
@@ -450,7 +450,7 @@ def untried(chosen: Sequence[str], levels: int) -> tuple[str, ...]:
 
 
 def check_decoders(decoders: Sequence[str] | None, people: int, draws: int, levels: int) -> tuple[str, ...]:
-    """The decoders that are named, or the affordable ones where none is."""
+    """The decoders that are named, or the affordable ones if none is."""
     if decoders is None:
         return affordable(people, draws, levels)
     names = (decoders,) if isinstance(decoders, str) else tuple(decoders)

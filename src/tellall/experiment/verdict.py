@@ -1,4 +1,4 @@
-"""Verdicts: pass, review or fail, with a sentence that says what decided. One place for everybody who judges.
+"""Verdicts: pass, review or fail, with a sentence that says what decided. All judging is done here.
 
 ======  ==============================================================================================
 fail    the advantage's interval lies above the limit, or more people with a sensitive value are proved
@@ -40,7 +40,7 @@ __all__ = [
 _ORDER = ("pass", "review", "fail")
 NOT_ATTACKED = "not attacked"
 _FIT = (
-    ": any model is nearer to those whom it was fitted to, which gives away no single person and is not "
+    ": any model is nearer to the people it was fitted to. That gives away no single person and is not "
     "counted."
 )
 _NOT_PROOF = "That these attacks fail does not prove that every attack would."
@@ -97,7 +97,7 @@ class Limits:
         The most people with a sensitive value who may be proved alone or exposed; None where people are not
         counted.
     sensitive
-        The values that must not be learnt, by the code of each; None: all of them.
+        The codes of the values that must not be learned; None: all of them.
     """
 
     advantage: float
@@ -112,7 +112,7 @@ class Limits:
 
 
 def sensitive_of(counts: Sequence[int]) -> tuple[str, ...]:
-    """The values that are sensitive where a plan does not say: all but the most common one.
+    """The values that are sensitive if a plan does not say: all but the most common one.
 
     Examples
     --------
@@ -177,13 +177,14 @@ def _to_review(name: str, found: Outcome, limits: Limits) -> Verdict | None:
     _, low, high = found.share_gained
     grouped, luck = limits.count(found.proved_group), found.luck
     if found.contradicted:
-        said = f"“{name}” does not describe these people: it proves what is not true of them."
+        said = f"“{name}” does not describe these people: it proves things that are not true of them."
         return Verdict("review", said, "proofs contradicted")
     if high > limits.advantage:
         return Verdict(
             "review",
-            f"{_gain(name, found)} {_what_is_counted(found)} could as well be {_more(low, found)} as "
-            f"{_more(high, found)}, and the limit, {_in_100(limits.advantage, found.real)}, lies between.",
+            f"{_gain(name, found)} With this many people, {_what_is_counted(found)} could be anything from "
+            f"{_more(low, found)} to {_more(high, found)}; the limit, "
+            f"{_in_100(limits.advantage, found.real)}, lies between.",
             "limit inside the interval",
         )
     if not found.settled:
@@ -194,7 +195,7 @@ def _to_review(name: str, found: Outcome, limits: Limits) -> Verdict | None:
         return Verdict(
             "review",
             f"“{name}” shows a sensitive value of {count_of(grouped, 'person', 'people')} as a group: "
-            "everybody in a published cell has it. Whether that harms them is for a person to say.",
+            "everybody in a published cell has it. A person has to decide whether that harms them.",
             "people proved as a group",
         )
     if luck.unreliable:
@@ -223,7 +224,7 @@ def judge(
         The names of what could not be attacked.
     sensitive
         How many people with a sensitive value are ``proved_alone`` by any of the attacks and ``exposed`` by
-        the one that exposes most; where not given, each attack's own count is all there is.
+        the one that exposes most; if not given, only each attack's own counts are used.
     """
     missing = f"Not attacked: {', '.join(not_attacked)}." if not_attacked else ""
     if not found:
@@ -247,7 +248,7 @@ def judge(
 
 
 def _together(found: Outcome, limits: Limits, sensitive: Mapping[str, int]) -> str:
-    """What to add about all attacks where these give away more than the one that decided."""
+    """What to add about all attacks, if they give away more than the one that decided."""
     proved, exposed = sensitive.get("proved_alone", 0), sensitive.get("exposed", 0)
     own = limits.count(found.proved_alone), limits.count(found.exposed[f"{LEVELS[0]:g}"])
     if proved <= own[0] and exposed <= own[1]:
@@ -285,13 +286,13 @@ def _fit(found: Outcome) -> str:
 
 
 def _has_fit(found: Outcome) -> bool:
-    """Whether a part of the advantage that is worth a word is in-sample fit."""
+    """Whether in-sample fit is a part of the advantage worth mentioning."""
     usual = found.baselines[found.baseline]
     return bool(usual) and round(1000 * found.in_sample / usual) > 0
 
 
 def _what_is_counted(found: Outcome) -> str:
-    return "The rest, with this many people," if _has_fit(found) else "With this many people that"
+    return "the rest" if _has_fit(found) else "that"
 
 
 def _people_learnt(proved: int, exposed: int) -> str:
@@ -330,7 +331,7 @@ def _passed(name: str, found: Outcome, limits: Limits) -> str:
         text = f"From “{name}” the attacks tried here {more} than one would without it; the limit is {limit}."
         if _has_fit(found):
             fit = percent(found.in_sample / found.baselines[found.baseline])
-            text += f" Beside that they come {fit} nearer by in-sample fit{_FIT}"
+            text += f" In addition, they come {fit} nearer by in-sample fit{_FIT}"
     else:
         more = f"at most {_in_100(gained, False)} more" if gained > 0 else "no more"
         text = f"From “{name}” the attacks tried here guess {more} secrets right than one would without it; "
@@ -347,7 +348,7 @@ def _people(share: float, found: Outcome) -> str:
 
 
 def _more(share: float, found: Outcome) -> str:
-    """A difference in words; what rounds to nothing is not called fewer."""
+    """A difference in words; one that rounds to zero is not called fewer."""
     if found.real:
         return f"{percent(abs(share))} {'farther' if round(1000 * share) < 0 else 'nearer'}"
     return f"{_in_100(abs(share), False)} {'fewer' if round(1000 * share) < 0 else 'more'}"
@@ -370,12 +371,12 @@ class JudgedArea:
     Attributes
     ----------
     worst
-        The attack with the largest advantage there, of those above the limit where there are such; None where
+        The attack with the largest advantage there, among those above the limit if there are any; None if
         nothing was attacked.
     above, surely
-        Whether an interval lies above the limit, and whether it does so considering how many were looked at.
+        Whether an interval lies above the limit, and whether it still does after correction for their number.
     exposing
-        Whether more people with a sensitive value are proved alone or exposed there than may be.
+        Whether more people with a sensitive value are proved alone or exposed there than allowed.
     reason
         Why it was not attacked; None where it was.
     """
@@ -390,7 +391,7 @@ class JudgedArea:
 
     @property
     def word(self) -> str:
-        """The word of the verdict on it: "fail" where it fails the audit, "review" where it may by luck."""
+        """Its verdict: "fail", or "review" if luck may explain it or it was not attacked, or "pass"."""
         if self.surely or self.exposing:
             return "fail"
         return "review" if self.above or self.reason is not None else "pass"
@@ -421,19 +422,19 @@ def judged_areas(whole: Verdict, areas: Sequence[JudgedArea], limits: Limits) ->
 
     Notes
     -----
-    All people together are judged as one release would be. Of many areas some lie above a limit by luck: one
-    fails only where its advantage exceeds the limit at 95 % confidence over all areas looked at (Bonferroni).
-    Short of that, an area whose own interval lies above the limit is for a person to decide, as is one that
-    could not be attacked. People who are learnt in one area are learnt.
+    All people together are judged as one release would be. Among many areas some lie above a limit by luck,
+    so an area fails only if its advantage exceeds the limit at 95 % confidence over all areas (Bonferroni).
+    Short of that, a person has to decide about an area whose own interval lies above the limit, as about one
+    that could not be attacked. People given away in one area count as given away.
     """
     surely = [area for area in areas if area.surely]
     exposing = [area for area in areas if area.exposing]
     told = ""
     if surely:
         verb = "lies" if len(surely) == 1 else "lie"
-        told = f"{_count(surely, areas)} {verb} above the limit on the advantage for sure."
+        told = f"{_count(surely, areas)} surely {verb} above the limit on the advantage."
     if exposing:
-        told += f" Single people are learnt in {_count(exposing, areas)}."
+        told += f" Single people are given away in {_count(exposing, areas)}."
     told = told.strip()
     if whole.word == "fail":
         return replace(whole, sentence=f"{whole.sentence} {told}".strip())

@@ -1,4 +1,4 @@
-"""What the papers share: rows of claims and the rules of their verdicts, parts that run, means over runs."""
+"""What the papers share: claims, the rules of their verdicts, parts of a rerun, and means over runs."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ Case = Mapping[str, Any]
 NamedCase = tuple[str, Case]
 Rule = Callable[[Case], PaperVerdict]
 Found = tuple[Iterable[Figure], Iterable[NamedCase]]
-Part = tuple[Callable[[np.random.Generator, Tell], Found], int]  # what runs; its work, in about seconds
+Part = tuple[Callable[[np.random.Generator, Tell], Found], int]  # what to run; about how many seconds
 _SLACK = 1e-12
 _GRAVEST: tuple[PaperVerdict, ...] = (
     "false as worded",
@@ -65,7 +65,7 @@ _GRAVEST: tuple[PaperVerdict, ...] = (
 
 
 def binomial(successes: Any, trials: int, chance: float) -> Any:
-    """The probability of so many successes of so many trials.
+    """The probability of each number of successes in a number of trials.
 
     Examples
     --------
@@ -188,7 +188,7 @@ class Claim:
 
 @dataclass(frozen=True)
 class Numbered:
-    """A numbered object of a paper: its number, what it says in a few words, and why no claim tests it."""
+    """A numbered object of a paper: its number, what it says in a few words, and why if no claim tests it."""
 
     number: str
     says: str
@@ -211,7 +211,7 @@ class Paper:
     index: tuple[Numbered | str, ...] = ()
 
     def check_about(self, words: str) -> None:
-        """Refuses words that name nothing in the paper and no erratum, before anything is run."""
+        """Raises an error before anything is run if the words name no object or place and no erratum."""
         named = {one if isinstance(one, str) else one.number for one in self.index}
         named |= {part for claim in self.claims for part in objects_in(claim.where)}
         if words not in named:
@@ -259,7 +259,7 @@ def objects_in(where: str) -> tuple[str, ...]:
 
 
 def _entry(one: Numbered, statements: Sequence[Statement]) -> IndexEntry:
-    """The entry of an object: our own numbers about it are shown, but are no test of it."""
+    """The index entry of an object; our own additions are listed with it but do not test it."""
     about = [place for place, said in enumerate(statements, 1) if one.number in objects_in(said.where)]
     words = {statements[place - 1].verdict for place in about}
     verdict: PaperVerdict = next((word for word in _GRAVEST if word in words), "not tried")
@@ -282,9 +282,9 @@ def run_parts(
 ) -> tuple[list[Figure], list[NamedCase]]:
     """The figures and the cases of all parts.
 
-    Each part has its own stream, so that a change in one leaves the others' numbers alone, and one thread
-    for its matrix products: threads that wait for each other cost more than they save. Work that a part did
-    not report is reported at its end.
+    Each part has its own stream of random numbers, so a change in one part leaves the others' numbers alone.
+    Matrix products use one thread: threads that wait for each other cost more than they save. Work that a
+    part did not report is reported at its end.
     """
     figures: list[Figure] = []
     cases: list[NamedCase] = []
@@ -326,8 +326,8 @@ def share_of(rates: npt.ArrayLike) -> tuple[float, tuple[float, float]]:
 
     Notes
     -----
-    Student's interval, cut to [0, 1]. Where all runs gave 0 or all gave 1 it would be empty, and
-    Clopper–Pearson's for a run that gives anything else stands in: wider than needed.
+    Student's interval, cut to [0, 1]. If all runs gave 0, or all gave 1, it would be empty. Then it is
+    Clopper–Pearson's interval for the chance that a run gives anything else, which is wider than needed.
 
     Examples
     --------
@@ -349,7 +349,7 @@ def share_of(rates: npt.ArrayLike) -> tuple[float, tuple[float, float]]:
 
 
 def mean_of(runs: Array) -> tuple[float, tuple[float, float] | None]:
-    """The mean over runs with its 95 % interval; no interval where all runs agree.
+    """The mean over runs with its 95 % interval; no interval if all runs agree.
 
     Examples
     --------
@@ -374,7 +374,7 @@ def interval_series(label: str, x: Sequence[float], runs: Sequence[Array], kind:
 
 
 class _Words(Formatter):
-    """Templates with one conversion more: !n writes a number as pages do, as shares in % are written too."""
+    """Templates with one more conversion: !n writes a number as pages do, and % has a no-break space."""
 
     def format_field(self, value: Any, format_spec: str) -> str:
         written: str = super().format_field(value, format_spec)

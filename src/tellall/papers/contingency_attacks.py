@@ -80,16 +80,16 @@ class Plain:
         return self.people.bits.astype(np.float64)
 
     def wrong(self, errors: Array) -> npt.NDArray[np.intp]:
-        """How many people it gets wrong for each column of errors in the published values."""
+        """How many people the attack gets wrong for each column of errors in the published values."""
         return self._missed(self._moved(errors))
 
     def recovered(self, stds: Sequence[float], draws: int, rng: Rng) -> tuple[Array, ...]:
-        """The share of people right in each draw of Gaussian noise, for each size: the same draws, scaled."""
+        """The share of people right in each draw of Gaussian noise; every size scales the same draws."""
         moved = self._moved(rng.normal(size=(self.operator.shape[0], draws)))
         return tuple(1 - self._missed(std * moved) / self.secret.size for std in stds)
 
     def predicted(self, std: float) -> float:
-        """The share right to expect: mean over people of Φ(1/(2 sd_i)), sd_i² = std² [(MᵀM)⁻¹]_ii."""
+        """The expected share right: mean over people of Φ(1/(2 sd_i)), sd_i² = std² [(MᵀM)⁻¹]_ii."""
         from scipy.special import ndtr
 
         return float(np.mean(ndtr(1 / (2 * std * np.sqrt(self._inverse.diagonal())))))
@@ -136,14 +136,14 @@ class _Curve:
         return max(abs(float(m.mean()) - p) for m, p in zip(self.measured, self.predicted, strict=True))
 
     def drawn(self, label: str = "") -> tuple[Series, Series]:
-        """The points measured and the line predicted."""
+        """The measured points and the predicted line."""
         label = label or self.label
         predicted = Series(f"predicted, {label}", _RATIOS, self.predicted)
         return interval_series(label, _RATIOS, self.measured), predicted
 
 
 def attribute_attack(people: ta.Dataset, statistic: Any, protect: Any, rng: Rng) -> npt.NDArray[np.bool_]:
-    """Whose secret tellall's least squares, with box and prior, gets right."""
+    """Which people's secrets tellall's least squares, with box and prior, gets right."""
     release = ta.publish(people, statistic, protect, rng=rng)
     found = ta.reconstruct(release, people.public, "least-squares", 0.5, rng)
     return np.asarray(found.guess == people.bits)
@@ -238,9 +238,9 @@ def _attribute_figures(
 
 
 def _worst(instances: int, rng: Rng) -> dict[str, Any]:
-    """How often d_H > ⌊4‖e‖²/σ²⌋, the largest share of that bound, and in how many instances.
+    """How often d_H > ⌊4‖e‖²/σ²⌋, the largest share of that bound that was reached, and how many were tried.
 
-    Errors are drawn at random, along the weakest direction, and towards everybody's reverse.
+    Errors are drawn at random, along the weakest direction, and towards the reverse of everybody's secret.
     """
     violated, largest, count = 0, 0.0, 0
     for _ in range(instances):
@@ -269,7 +269,7 @@ def _worst(instances: int, rng: Rng) -> dict[str, Any]:
 def row_attack(
     rows: npt.NDArray[np.int8], present: npt.NDArray[np.int64], ways: int, protect: Any, rng: Rng
 ) -> Any:
-    """The row attack on tables of Dst(s) = diag(s) Mᵀ: who is there and who is a row of zeros."""
+    """The row attack on tables of Dst(s) = diag(s) Mᵀ: which rows are present and which are zeros."""
     people = ta.Dataset.from_arrays(rows * present[:, None])
     release = ta.publish(people, ta.Tables(ways), protect, rng=rng)
     return ta.reconstruct_rows(release, rows, "least-squares", 0.5, rng, absent="zeros")

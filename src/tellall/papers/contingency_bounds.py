@@ -20,7 +20,7 @@ Rng = np.random.Generator
 
 
 def lower_bounds(rng: Rng) -> Iterator[NamedCase]:
-    """Everything below."""
+    """The cases of every check in this module."""
     yield from _noise(rng)
     yield from _directions(rng)
     yield from _rest(rng)
@@ -92,7 +92,7 @@ def _noise(rng: Rng) -> Iterator[NamedCase]:
 
 
 def _composed(count: int, epsilon: float, delta: float) -> float:
-    """δ at kε of k answers, each the bit itself with probability δ and a randomised response at ε else."""
+    """δ at kε of k answers, each the bit itself with probability δ, otherwise a randomised response at ε."""
     truth = math.exp(epsilon) / (1 + math.exp(epsilon))
     total = 0.0
     for told in range(count + 1):

@@ -26,7 +26,7 @@ _GAMMA = "Γ-random, d = {sizes}, n = d^K/{part}, {runs} runs"
 _ORDER = "{values:.3f}; the last is at least {flat:.0%} of the first"
 # fmt: off
 LEMMAS = (
-    Claim("table", "lower bounds beside upper ones", "Table 1, E-CT-4",
+    Claim("table", "lower bounds next to upper ones", "Table 1, E-CT-4",
           "Ω̃(min(√n, √(d^k))) and Õ(min(√n, √(d^k))) for rows: polylogarithms are hidden",
           "n = 10⁹, k = {k}, d = {d}: √(d^k) over √(m_k k ln(d/k)), the proof's bound with constant 1",
           "{value:.2f}; the constant c_k of Theorem 2.5 is hidden too: it is below 1/k!, the share of the "
@@ -155,7 +155,7 @@ LEMMAS = (
 
 
 def lemmas(quick: bool, rng: Rng, tell: Tell) -> Found:
-    """Everything below; no figures."""
+    """The cases of all lemmas; no figures."""
     return (), [
         *_random_matrices(quick, rng),
         *_inequalities(rng),

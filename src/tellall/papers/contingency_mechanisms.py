@@ -35,7 +35,7 @@ SLACK = 4  # standard errors by which a measured mean may exceed its cap
 _WAYS, _ATTRIBUTES = 3, 12
 _PEOPLE = 100_000
 _GRID = (10, 14, 20, 28, 40, 56, 80)
-_EPS, _DEL = 0.5, 1e-6  # where what privacy costs is computed
+_EPS, _DEL = 0.5, 1e-6  # at which the cost of privacy is computed
 _DECLARED = ((0.5, 1e-5), (1.0, 1e-6), (1.0, 1e-9), (0.1, 0.1))
 
 
@@ -92,7 +92,7 @@ def _on_rows(n: int, runs: int, rng: Rng) -> Iterator[NamedCase]:
         return float((row_attack(rows, present, _WAYS, protect, rng).guess == present).mean())
 
     def solved(_: Any) -> float:
-        """By whoever solves for the sample; who is not seen in it is guessed absent."""
+        """The share right by solving for the sample; people not found in it are guessed absent."""
         rows, present = bits_of(n, d, rng), rng.integers(0, 2, n)
         people = ta.Dataset.from_arrays(rows * present[:, None])
         exact = _of_sample(people, ta.Tables(_WAYS), rng)
@@ -119,7 +119,7 @@ def _attacked(
     tables: int,
     runs: int,
 ) -> Iterator[NamedCase]:
-    """The shares right under each mechanism; a share of fair coins may be above its cap by chance."""
+    """The share right under each mechanism; it may exceed its cap by as much as chance explains."""
     for name, protect, attack, capped in kinds:
         found = mean_of(np.array([attack(protect) for _ in range(runs)]))
         words = {"target": target, "name": name, "n": n, "d": d, "tables": tables, "k": _WAYS}
@@ -139,13 +139,13 @@ def _of_sample(people: ta.Dataset, statistic: Any, rng: Rng) -> ta.Release:
 
 
 def sample_attack(people: ta.Dataset, statistic: Any, rng: Rng) -> float:
-    """The share of secrets right by whoever solves for the sample: the cap is reached.
+    """The share of secrets right by solving for the sample, which reaches the cap.
 
     Notes
     -----
     Each person is a candidate twice, with either secret; the row attack says which of the two, if any, is
-    in the sample. Whoever is in neither way is guessed by a coin and counts one half: 1/2 · 1 + 1/2 · 1/2
-    where everybody in the sample is found.
+    in the sample. People found with neither secret are guessed by a coin and count one half, which gives
+    1/2 · 1 + 1/2 · 1/2 if everybody in the sample is found.
     """
     n, exact = people.n, _of_sample(people, statistic, rng)
     twice = people.public.take(np.tile(np.arange(n), 2))
@@ -237,7 +237,7 @@ def costs(quick: bool, rng: Rng, tell: Tell) -> Found:
 
 
 def privacy(quick: bool, rng: Rng, tell: Tell) -> Found:
-    """Certified lower bounds beside achieved errors, and what Section 4 and Appendix D show."""
+    """Certified lower bounds compared with achieved errors, and what Section 4 and Appendix D show."""
     achieved = []
     for d in _GRID[:4] if quick else _GRID:
         people = ta.Dataset.from_arrays(rng.integers(0, 2, (500, d)))

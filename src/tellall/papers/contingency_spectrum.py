@@ -26,7 +26,7 @@ __all__ = [
 
 Rng = np.random.Generator
 ALLOWED = 0.2  # how far from independent entries a median may be, relative
-_DRAWS = 5  # of each size, but for the huge
+_DRAWS = 5  # of each size except the huge one
 _STEPS = 36  # of Lanczos, where the Gram matrix is not formed: enough for lower ends within a fifth
 _ASSERTED = {2: 32, 3: 30}  # attributes from which closeness is asserted; with fewer, people are nearly alike
 _INDEPENDENT = 2500  # people up to which a matrix of independent entries is written down
@@ -47,12 +47,12 @@ def _weight(d: int, order: int, draws: int) -> int:
 
 
 def spectrum_work(quick: bool) -> int:
-    """How much `spectrum` tells of."""
+    """How much work `spectrum` reports."""
     return sum(_weight(*size) for size in _asked(quick))
 
 
 def spectrum(quick: bool, rng: Rng, tell: Tell) -> Found:
-    """Growing row products, n a quarter of the rows, beside independent entries and the printed matrix.
+    """Growing row products, n a quarter of the rows, against independent entries and the printed matrix.
 
     `quick` works in one process; otherwise as many sizes at once as there are cores, the largest first.
     Each size has its own streams, so the numbers do not depend on that.
@@ -104,7 +104,7 @@ def spectrum(quick: bool, rng: Rng, tell: Tell) -> Found:
 def _drawn(
     asked: Sequence[tuple[int, int, int]], rng: Rng, processes: int, tell: Tell
 ) -> dict[tuple[int, int, int], Any]:
-    """The least singular values of every size; its draws have the next streams that `rng` spawns."""
+    """The least singular values of every size; the draws use the next streams that `rng` spawns."""
     seed: Any = rng.bit_generator.seed_seq
     streams, before = [], seed.n_children_spawned
     for *_, draws in asked:
@@ -150,7 +150,7 @@ def repeated(d: int, n: int, *, draws: int, rng: Rng) -> float:
 
 
 def _within(one: Any) -> dict[str, Any]:
-    """How far the value found is from that of independent entries, and what is certain below it."""
+    """How far the value is from that of independent entries, and a lower bound on it if that is less."""
     sure = one.sure / one.expected - 1
     below = f"; found from above, by Lanczos: not below {percent(sure, 1, '+')} but for 1 draw in 1000"
     below = below if sure < one.off - 1e-3 else ""

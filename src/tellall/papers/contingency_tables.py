@@ -1,7 +1,7 @@
 """The price of privately releasing contingency tables (Kasiviswanathan, Rudelson, Smith, Ullman 2010).
 
-Its claims. The paper has theorems and no experiments: attacks are run at finite sizes, the spectral theorem
-is looked at, the mechanisms are attacked, and every constant that can be computed is.
+Its claims. The paper has theorems and no experiments. The attacks are run at finite sizes, the spectral
+theorem is tried, the mechanisms are attacked, and every constant that can be computed is computed.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ CLAIMS = (
           "bound was reached", verdict=at_most(0.0)),
     Claim("predicted", "predicted accuracy against measured", "Prop. 2.4",
           tested="largest distance over noises, {label}, n = {n}, σ/√n from {low} to {high}"),
-    Claim("limit", "no decoder beats the limit Φ(‖M_i‖/(2σ)) of who knows all others' secrets", "Sec. 2.1",
+    Claim("limit", "no decoder beats the limit Φ(‖M_i‖/(2σ)) of one who knows all other secrets", "Sec. 2.1",
           tested="largest lead of least squares with box and prior where the limit is below 0.999, k = 3"),
     Claim("row", "row attack at little noise", "Thm. 2.9, Lemma 2.8",
           f"1 − o(1) of the rows at noise o(√n); {_HERE}",
@@ -83,7 +83,7 @@ CLAIMS = (
     Claim("spectral", "least singular value as for independent rows", "Thm. 2.5, Cor. 2.6", *_SPECTRAL,
           asymptotic=True),
     Claim("huge", "a matrix that is never formed", "Thm. 2.5", *_SPECTRAL, asymptotic=True),
-    Claim("apart", "people left out: alike, or alike but for every sign", "Thm. 2.5",
+    Claim("apart", "people left out: equal, or with every sign reversed", "Thm. 2.5",
           "two equal columns make σ_min zero; the theorem's failure probability covers them",
           "{people:,} people in all draws", "{equal} equal, {reverse} reversed ({where_from})"),
     Claim("printed matrix", "the printed matrix: 0/1, repeated indices", "Thm. 2.5",
@@ -154,14 +154,16 @@ _NOTES = (
     f"have no constants; ours are given: little noise is {LITTLE:g}√n, nearly all is {_MANY}.",
     "k counts the secret in the attribute attack (tables of k − 1 public columns and the secret); rows of "
     "M^(k) are taken over distinct index sets, which are the cells that are published (E-CT-4).",
-    "Plain least squares is the paper's attack; tellall's decoder adds a box and a prior and is called so.",
+    "Plain least squares is the paper's attack; tellall's decoder adds a box and a prior and is "
+    "named as tellall's.",
     f"Caps are about means; a measured mean may exceed one by {mechanisms.SLACK} standard errors before it "
-    "is said to. Other verdicts go by the value, not by the ends of its interval (95 % over runs or draws).",
+    "counts as above. Other verdicts go by the value, not by the ends of its interval (95 % over runs or "
+    "draws).",
     "Not tried: the powers of log n in Theorems 2.5, 2.7 and 2.9 (none are seen at these sizes) and the "
     "failure probabilities (no failure was seen); the mechanism of Blum, Ligett and Roth, "
     "whose constants are unknown.",
     "The combined mechanism and Walsh noise are attacked on tables with a secret. On tables of rows, where "
-    "the two halves of the combined mechanism are attacked each by itself, its rule is applied by hand.",
+    "the two halves of the combined mechanism are each attacked separately, its rule is applied by hand.",
     "Certified lower bounds hold for noise that does not depend on the data, one row replaced.",
 )
 PAPER = Paper(

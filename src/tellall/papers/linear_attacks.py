@@ -1,4 +1,4 @@
-"""linear-reconstruction: what is published of random people, and how least squares and LP decoding fare."""
+"""linear-reconstruction: statistics of random people, and how well least squares and LP decoding do."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ WHERE |= {
     "linear, products": "Sec. 4.1",
 }
 _FRACTIONS = (0.0, 0.05, 0.1, 0.2, 0.3, 0.4)
-_BASE_NOISE = 0.02  # of √n people, on every value, beside gross errors
+_BASE_NOISE = 0.02  # of √n people, on every value, in addition to gross errors
 _HIT = 0.1
 _MANY = 10  # runs from which an interval over runs says something
 _DRAWS = 50  # of the noise, on each table of people
@@ -241,7 +241,7 @@ def _recovery_cases(n: int, by_noise: dict[str, Array]) -> Iterator[NamedCase]:
 
 
 def _held(rates: Array, **words: Any) -> dict[str, Any]:
-    """The case of a mean over runs; its interval where runs are many."""
+    """The case of a mean over runs; its interval if there are many runs."""
     value, interval = share_of(rates)
     return case_of((value, interval if rates.size >= _MANY else None), runs=rates.size, **words)
 

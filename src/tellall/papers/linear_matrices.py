@@ -193,8 +193,8 @@ def _least(matrix: Any, rng: Rng) -> float:
 def _over_one_attribute(d: int, n: int, rng: Rng) -> tuple[Array, Any, Array, Array]:
     """People, their secret, all d² and-equations, and errors on the values over attribute 1 (E-LR-1).
 
-    The error is (A c)_J, c that attribute less its mean: what these values would be of the secret s + c.
-    Everywhere else A c is small, so that s + c is an l1 solution nearly as good as s.
+    The error is (A c)_J, where c is that attribute minus its mean: these values become those of the secret
+    s + c. Everywhere else A c is small, so that s + c is an l1 solution nearly as good as s.
     """
     bits, secret = coins(d, n, rng), rng.integers(0, 2, n)
     matrix = equations("and", bits, "all").to_dense()
@@ -409,7 +409,7 @@ def _misprints(rng: Rng) -> Iterator[NamedCase]:
 
 
 def _one_matrix(rng: Rng) -> NamedCase:
-    """E-LR-1a: Eq. (7)'s matrix is Eq. (3)'s, so it cannot be a Euclidean section where that is none."""
+    """E-LR-1a: Eq. (7)'s matrix is Eq. (3)'s, so it cannot be a Euclidean section if that is not."""
     tried, equal = 100, 0
     for _ in range(tried):
         table = np.array(random_function(rng))

@@ -52,8 +52,8 @@ CLAIMS = (
           "P(d_H ≤ α) ≥ 1 − β; with α = o(1) it must read d_H ≤ αn, for d_H ≤ α < 1 is exact recovery",
           "xor, n = {n}, α = {alpha:g}, noise 0.4·√n, {draws} draws",
           "β = {value:.3f} with αn, {bound:.3f} as printed", mended("wording")),
-    Claim("foreseen", "the wrong share foreseen without values: off by", "Thm. 2.1",
-          tested="mean Φ(−1/(2 sd_i)) against what is found; xor, n = {n}, {noises} noises, {runs} runs "
+    Claim("foreseen", "the wrong share predicted without values: off by", "Thm. 2.1",
+          tested="mean Φ(−1/(2 sd_i)) against the share found; xor, n = {n}, {noises} noises, {runs} runs "
           "each"),
     Claim("gross", "{what}", "{where}", _SOME,
           "n = {n}, 4n values, {hit:.0%} of them with errors of 10n" + _ASKED, verdict=at_least(0.95),
@@ -74,7 +74,7 @@ CLAIMS = (
           "proof of Thm. 3.3, E-LR-1",
           "Π_f2 is a Euclidean section (Thm B.4), hence o(n) wrong for every non-degenerate f", _ONE,
           "and: {value:.0f} of {n} wrong ({more:.0f} with errors ten times as large); xor: {bound:.0f}. The "
-          "theorem asks for some attack only, and Cor. 3.7 gives one: next row", mended("gap in the proof")),
+          "theorem only asks for some attack, and Cor. 3.7 gives one: next row", mended("gap in the proof")),
     Claim("differences", "some attack withstands a constant share of errors", "Thm. 3.3, Thm. 3.1, E-LR-1",
           _SOME, "and, LP on {count} sampled differences of four counts, errors on the values over "
           "attribute 1, " + _TWO + "; we ask for at most 5 % wrong", "{value:.1%} wrong", at_most(0.05),
@@ -168,12 +168,12 @@ _NOTES = (
     "stands.",
     "Recovery is by tellall's least squares, which adds a box and a prior to the paper's. Bounds, growth and "
     "gross errors are tried on the paper's own decoders: plain least squares, and l1 without a box.",
-    "Attributes are fair coins and regressors uniform on [−1, 1], as in the proofs; k = 2 attributes beside "
+    "Attributes are fair coins and regressors uniform on [−1, 1], as in the proofs; k = 2 attributes and "
     "the secret unless said otherwise.",
     "Not reproduced: the degree-k kernels in detail and LP decoding of general estimators, which the paper "
     "defers to a full version (ours are shown); iterated logarithms; running times.",
     "Theorem 4.2's proof takes B₂ for a matrix of independent entries, but its rows depend on θ~, which "
-    "depends on the whole table (E-LR-10). The attack works all the same: log-cosh and Poisson above.",
+    "depends on the whole table (E-LR-10). The attack works anyway: log-cosh and Poisson above.",
     "“noise to at most 1 − γ fraction of the entries” (Thms 3.1, 3.3, 4.1) is read as: at least a fraction "
     "1 − γ has small noise, the rest is arbitrary (E-LR-8). Thm 3.2's proof invokes Thm 3.9 for the attack "
     "and means Thm 2.1; before Thm 2.1, ‖e‖ = β√m must be ≤ (E-LR-10).",

@@ -39,7 +39,7 @@ __all__ = [
 
 _BEST = "ALS (the sketch) has the best privacy-utility trade-off in both cases"
 _DRAWN = "{data}, sketch of {rows:,} rows, {draws:,} test draws on each side"
-_GROWN = "{data}, a random {part:,} of {n:,} records beside all"
+_GROWN = "{data}, a random {part:,} of {n:,} records against all"
 # fmt: off
 CLAIMS = (
     Claim("noise", "the sketch against Gaussian noise of equal error", "Fig. 2, Sec. 5", _BEST,
@@ -119,8 +119,8 @@ class PaperData:
 class DataPlan:
     """Where a data set is tried: ε, the sketch rows of Figure 2, and the sketch and largest ε of Figure 3.
 
-    ε is small enough for δ to be seen: a flight moves a fit of 327 346 far less than a county one of 2 809.
-    `share` of the records and a sketch of `grown` rows show what more records do.
+    ε is small enough for δ to be seen: a flight moves a fit of 327 346 far less than a county
+    moves one of 2 809. `share` of the records and a sketch of `grown` rows show what more records do.
     """
 
     data: str
@@ -173,7 +173,7 @@ def rerun(
 
 
 def _plans(folder: str | Path) -> tuple[DataPlan, ...]:
-    """The paper's data; a stand-in only where no folder is named and the current one has not their files."""
+    """The paper's data; a stand-in only if no folder is named and the current one lacks their files."""
     here = all((Path(folder) / name).exists() for name in _FILES.values())
     return _PLANS if here or Path(folder) != Path() else (_STAND_IN,)
 
@@ -342,11 +342,11 @@ def choices(data: PaperData, epsilons: Sequence[float], rows: Sequence[int]) -> 
 def figure_3(
     data: PaperData, rows: int, epsilons: Sequence[float] | Array, draws: int, rng: int | np.random.Generator
 ) -> dict[str, Any]:
-    """The black box on the worst record of one data set, beside the exact law and the paper's normal limit.
+    """The black box on the worst record of one data set, against the exact law and the paper's normal limit.
 
     Notes
     -----
-    private-ols, Fig. 3, with 10⁷ training and 10⁶ test draws there. From ε = ``pure`` on the exact δ is 0.
+    private-ols, Fig. 3; the paper has 10⁷ training and 10⁶ test draws. From ε = ``pure`` on the exact δ is 0.
     """
     x, y = data.features, data.response
     method = ta.SketchedLeastSquares(rows)
@@ -393,7 +393,7 @@ def _black_box(three: dict[str, Any]) -> Iterator[NamedCase]:
 def growth(
     data: PaperData, rows: int, epsilon: float, share: float, rng: int | np.random.Generator
 ) -> Iterator[NamedCase]:
-    """Sec. 5: a random share of a data set beside all of it; noise has the error of the sketch on all."""
+    """Sec. 5: a random share of a data set against all of it; noise has the error of the sketch on all."""
     n = len(data.response)
     some = np.random.default_rng(rng).choice(n, round(share * n), replace=False)
     sketch = ta.SketchedLeastSquares(rows)

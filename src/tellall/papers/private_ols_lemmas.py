@@ -1,4 +1,4 @@
-"""private-ols: its formulas beside exact ones, integrals and simulation, on small data."""
+"""private-ols: its formulas compared with exact ones, integrals and simulation, on small data."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ LEMMAS = (
 
 
 def lemmas(rng: Rng, tell: Tell) -> Found:
-    """Everything below; no figures."""
+    """The cases of all lemmas; no figures."""
     return (), [
         *_algebra(rng),
         *_laws(rng),
@@ -266,7 +266,7 @@ def _laws(rng: Rng) -> Iterator[NamedCase]:
 
 
 def _moment(t: float, power: int) -> float:
-    """Under the integral: t^power and the density of N(0, 0.49)."""
+    """The integrand of a moment: t^power times the density of N(0, 0.49)."""
     return float(t**power * math.exp(-(t**2) / 0.98) / math.sqrt(0.98 * math.pi))
 
 

@@ -188,7 +188,7 @@ def rerun(
     rng: int | np.random.Generator | None = 0,
     progress: Progress | None = None,
 ) -> PaperRerun:
-    """The paper on its data (the file, or a folder that holds it), ours beside its tables."""
+    """The paper on its data (the file, or a folder that holds it), with our numbers next to its tables."""
     effort = {name: both[0 if quick else 1] for name, both in _EFFORT.items()}
     found = collect(load(folder), effort, np.random.default_rng(rng), counter(progress, _EXPERIMENTS))
     notes = _NOTES if found.data.paper else (_OTHER, *_NOTES)
@@ -197,7 +197,7 @@ def rerun(
 
 
 def cases(found: Everything) -> Iterator[NamedCase]:
-    """What the experiments say to each claim."""
+    """What the experiments say about each claim."""
     yield from _recovery(found)
     yield from _duality(found)
     yield from _noise(found)
@@ -209,7 +209,7 @@ def cases(found: Everything) -> Iterator[NamedCase]:
 
 
 def table_3(found: Everything) -> list[dict[str, Any]]:
-    """Table 3, ours beside the paper's, a row for each scale, as plain data."""
+    """Table 3, our numbers next to the paper's, a row for each scale, as plain data."""
     rows = []
     for j, scale in enumerate(found.sweep.scales):
         row: dict[str, Any] = {"scale": scale}
@@ -233,7 +233,7 @@ def growth(scales: Array, errors: Array) -> float:
 
 
 def stops_at(stds: Array, errors: Array, nothing: float) -> float:
-    """The noise from which an attack is no better than guessing without it; infinite where it stays better.
+    """The noise from which an attack is no better than guessing without it; infinite if it stays better.
 
     Examples
     --------
@@ -313,13 +313,13 @@ def _alike(times: Sequence[float]) -> bool:
 
 
 class _Over(NamedTuple):
-    """In which preparations a claim comes out."""
+    """The preparations in which a claim comes out, and how many were tried."""
 
     fine: tuple[str, ...]
     tried: int
 
     def judging(self, described: bool) -> dict[str, Any]:
-        """The words and the flips of a case, with the verdict on what the paper describes."""
+        """The words and the flips of a case; `described` says whether the described preparation agrees."""
         said = f"; it comes out in {len(self.fine)} of {self.tried} preparations tried" if self.tried else ""
         if 0 < len(self.fine) < self.tried:
             said += ": " + "; ".join(self.fine)
@@ -328,7 +328,7 @@ class _Over(NamedTuple):
 
 
 def _preparations_in_which(found: Everything, fine: Callable[[Variant], bool]) -> _Over:
-    """Of the preparations that the paper leaves open: as described, or within a factor of two of Table 3."""
+    """The preparations that are as described or within a factor of two of Table 3, and satisfy `fine`."""
     still_open = [one for one in found.variants if one.distance < _NEAR or one[:3] == _described(found)]
     return _Over(tuple(one.name for one in still_open if fine(one)), len(still_open))
 
@@ -437,7 +437,7 @@ def _bits(found: Everything) -> Iterator[NamedCase]:
 
 
 def equal_utility(noise: NoisyBits) -> str:
-    """The truncated normal beside Gaussian noise where the models predict as well; empty if never reached."""
+    """The truncated normal against Gaussian noise at equal utility; empty if that is never reached."""
     levels, samples, rng = (1.01, 1.02, 1.03, 1.05), noise.right.shape[2], np.random.default_rng(0)
 
     def gains(some: Any) -> Array:

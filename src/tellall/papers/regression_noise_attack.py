@@ -90,7 +90,7 @@ def load(folder: str | Path = ".") -> RegressionData:
     Notes
     -----
     Text and columns with missing values are left out, as in the paper (Sec. 4.1). The stand-in is taken only
-    where no folder is named and the file is not in the current one.
+    if no folder is named and the file is not in the current one.
     """
     path = Path(folder) / _FILE if Path(folder).is_dir() else Path(folder)
     if path.is_file():
@@ -129,10 +129,10 @@ def prepare(features: Array, sample: Index, how: str = "standardised") -> Array:
 
 
 def unit_of(secret: Array, how: str) -> float:
-    """What one unit of noise is, in the secret's own unit, where the secret was scaled before fitting.
+    """One unit of noise in the secret's own unit, if the secret was scaled before fitting.
 
-    Attack and fits being linear, scaling the secret by 1/c and the answer by c is the same as noise c times
-    as large; shifting it changes nothing.
+    Attack and fits are linear, so scaling the secret by 1/c and the answer by c is the same as noise c times
+    as large. Shifting the secret changes nothing.
     """
     if how not in UNITS:
         raise invalid("how", f"one of {', '.join(UNITS)}", how)
@@ -159,12 +159,12 @@ class Regressions:
 
     Notes
     -----
-    Published are (θ_1, b_1, …, θ_d, b_d). The attacker solves min ‖A s − z‖₂ with, for each j, the rows x_jᵀ
-    and 1ᵀ of A and z_j = X_jᵀX_j (θ~_j, b~_j)ᵀ, X_j = [x_j, 1] (regression-noise, Eqs. 1 and 2, without the
-    stray factor θ~_j of our copy). The d equal rows 1ᵀ carry independent errors on one sum: least squares
-    averages them, so A has the same answers as the d + 1 rows x_jᵀ and √d 1ᵀ, and the least of all
-    solutions is Bᵀ(BBᵀ)⁺w for these. QR of Bᵀ and a singular value decomposition of (d + 1)²: O(n d²) once,
-    O(n d) for each draw of the noise.
+    The coefficients (θ_1, b_1, …, θ_d, b_d) are published. The attacker solves min ‖A s − z‖₂ with, for each
+    j, the rows x_jᵀ and 1ᵀ of A and z_j = X_jᵀX_j (θ~_j, b~_j)ᵀ, X_j = [x_j, 1] (regression-noise, Eqs. 1 and
+    2, without the stray factor θ~_j of our copy). The d equal rows 1ᵀ carry independent errors on one sum:
+    least squares averages them, so A has the same answers as the d + 1 rows x_jᵀ and √d 1ᵀ, and the solution
+    of least norm is Bᵀ(BBᵀ)⁺w for these. QR of Bᵀ and a singular value decomposition of (d + 1)²: O(n d²)
+    once, O(n d) for each draw of the noise.
 
     With exact coefficients that solution is the projection of the secret onto the columns and 1: the secret
     itself up to n = d + 1, the fitted values of multiple regression beyond.
@@ -190,7 +190,7 @@ class Regressions:
 
     @property
     def rows(self) -> Array:
-        """The matrix A as the paper has it: 2d × n, formed."""
+        """The paper's matrix A, written out: 2d × n."""
         out = np.ones((2 * self.d, self.n))
         out[::2] = self.features.T
         return out
@@ -206,7 +206,7 @@ class Regressions:
         return np.asarray(self._moments @ pairs).reshape(coefficients.shape)
 
     def attack(self, coefficients: Array) -> Array:
-        """The least of the least-squares solutions, one column for each draw: n × draws."""
+        """The least-squares solution of least norm, one column for each draw: n × draws."""
         targets = self.targets(coefficients).reshape(self.d, 2, -1)
         total = targets[:, 1].mean(axis=0) * np.sqrt(self.d)
         answer = self._inverse @ np.concatenate([targets[:, 0], total[None]])

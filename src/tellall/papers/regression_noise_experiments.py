@@ -100,7 +100,7 @@ def noise_sweep(
 
 
 class Variant(NamedTuple):
-    """One way to prepare columns and secret, beside the paper's Table 3.
+    """One way to prepare columns and secret, compared with the paper's Table 3.
 
     `distance` is the mean |log₁₀(ours/the paper's)| over the cells where digits are printed; `error` ours at
     scale 1 under Gaussian noise. What Figures 3 to 5 say: `small` is the largest error at scale 0.001;
@@ -121,7 +121,7 @@ class Variant(NamedTuple):
 
     @property
     def name(self) -> str:
-        """In a few words."""
+        """The preparation in a few words."""
         return f"columns {self.how}, secret {self.unit}, n = {self.n}"
 
 
@@ -298,9 +298,9 @@ def trade_off(data: RegressionData, n: int, stds: Sequence[float], repeats: int,
 
 
 class Compared(NamedTuple):
-    """The attack beside the strongest baseline at one size: errors, or shares of bits right.
+    """The attack against the strongest baseline at one size: errors, or shares of bits right.
 
-    `interval` is 95 % of the advantage: over records where there is one sample, otherwise over samples.
+    `interval` is 95 % of the advantage: over records if there is one sample, otherwise over samples.
     """
 
     n: int
@@ -312,7 +312,7 @@ class Compared(NamedTuple):
 
 
 def _compared(n: int, draw: Callable[[int], ta.Dataset], statistic: Any, samples: int, rng: Rng) -> Compared:
-    """The attack on exact coefficients of some samples beside its baselines."""
+    """The attack on exact coefficients of some samples, and its baselines."""
     risks = []
     for _ in range(samples):
         one = draw(n)
@@ -333,7 +333,7 @@ def _compared(n: int, draw: Callable[[int], ta.Dataset], statistic: Any, samples
 def cut_sample(data: RegressionData, n: int, rng: Rng) -> ta.Dataset:
     """A random sample of n records, the secret being whether it exceeds the median of all.
 
-    Drawn again where all bits are equal: no model has a finite fit then.
+    Drawn again if all bits are equal, because no model has a finite fit then.
     """
     bits = (data.secret > np.median(data.secret)).astype(np.int8)
     some = data.sample(n, rng)
@@ -430,7 +430,7 @@ class Everything:
 def collect(
     data: RegressionData, effort: Mapping[str, Any], rng: Rng, tell: Callable[[int], None] = lambda done: None
 ) -> Everything:
-    """Every experiment with the samples and sizes that `effort` asks for; tells after each."""
+    """Every experiment with the samples and sizes that `effort` asks for; reports progress."""
     n, edge = 20 if data.paper else data.d - 2, data.d + 1
     size = sorted({10, 20, edge - 1, edge, edge + 1, 50, 100, 200, 500, 1000, 2000, data.n})
     bit_sizes = sorted({edge // 2, edge, round(1.8 * edge), round(2.5 * edge), round(3.6 * edge), 200})

@@ -1,6 +1,6 @@
 """Robust traceability from trace amounts (Dwork, Smith, Steinke, Ullman, Vadhan 2015): claims, simulations.
 
-The paper has theorems and no experiments: every statement is simulated and set beside its theorem.
+The paper has theorems and no experiments: every statement is simulated and compared with its theorem.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ CLAIMS = (
 )
 # fmt: on
 _NOTES = (
-    "The paper has theorems and no experiments: every statement is simulated and set beside its theorem.",
+    "The paper has theorems and no experiments: every statement is simulated and compared with its theorem.",
     f"δ is {DELTA} throughout. Intervals are 95 %, over runs; a run is one release. Verdicts go by the "
     "value, not by the ends of its interval.",
     "Printed thresholds are sound but have level δ² (E-RT-1); “hoeffding” is the smaller sound one.",
@@ -121,7 +121,7 @@ def rerun(
 
 
 def _traced(q: Array, people: npt.NDArray[Any], n: int, **options: Any) -> float:
-    """The share of the first n people that are named, the others being the reference."""
+    """The share of the first n people that are named; the others are the reference people."""
     found = ta.trace(q, people[:n], people[n:], threshold="hoeffding", delta=DELTA, **options)
     return found.traced / n
 
@@ -196,7 +196,7 @@ def _subsample(rng: Rng, repeats: int) -> Cases:
 
 
 def _pool(rng: Rng, repeats: int) -> Cases:
-    """Theorem 17: with a reference pool far fewer statistics do."""
+    """Theorem 17: with a reference pool far fewer statistics are enough."""
     n, alpha, d = 50, 0.25, 20_000
     pool = math.ceil(2 * math.log(48 * n / ta.strength(("uniform", -1, 1), alpha)) / alpha**2)
     options: dict[str, Any] = {"alpha": alpha, "threshold": "hoeffding", "delta": DELTA}
@@ -392,7 +392,7 @@ def _scores(rng: Rng) -> Figure:
 
 
 def _released(cases: Sequence[NamedCase]) -> Figure:
-    """Members traced by what was released, from the cases."""
+    """The share of members traced for each kind of release, from the cases."""
     named = {f"{key}, {case['law']}" if key == "known" else key: case for key, case in cases}
     chosen = {words: named[key] for key, words in _RELEASED.items()}
     low, high = zip(*(case["interval"] for case in chosen.values()), strict=True)

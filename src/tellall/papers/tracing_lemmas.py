@@ -51,7 +51,7 @@ LEMMAS = (
           "worst", mended("constant")),
     Claim("bias", "the mean of the sample is unbiased, a rounded one nearly", "Def. 4, E-RT-6",
           "|E q − p| ≤ α, called strong accuracy in Definition 4 and accuracy elsewhere",
-          "n = 9, exact, rounded to 1/4: the largest bias over p beside {bound:g}",
+          "n = 9, exact, rounded to 1/4: the largest bias over p compared with {bound:g}",
           "{value:.3f}", mended("wording")),
     Claim("derivative", "the derivative of an expectation", "Lemma 5", "g′(p)(1 − p²)",
           "{tried} random f on {{−1, 1}}⁵, p from −0.95 to 0.95: largest difference", verdict=_EXACT),
@@ -121,7 +121,7 @@ LEMMAS = (
     Claim("gaussian strength", "strong for Gaussians: uniform means, fixed σ", "Def. 30",
           "E[σ² ∂g/∂μ] ≥ γ for every g within α of μ",
           "{tried} g with |g − μ| ≤ {alpha:g}, σ = 1: the least, "
-          "beside σ²(1 − α)", verdict=at_least("bound")),
+          "compared with σ²(1 − α)", verdict=at_least("bound")),
 )
 # fmt: on
 
@@ -132,7 +132,7 @@ def people_of(p: Array, count: int, rng: Rng) -> Array:
 
 
 def lemmas(rng: Rng, repeats: int) -> Cases:
-    """Everything below."""
+    """The cases of all lemmas."""
     yield from _soundness()
     yield from _identities(rng)
     yield from _strengths()
@@ -320,7 +320,7 @@ def _simulated(rng: Rng, repeats: int) -> Cases:
 
 
 def _necessity(rng: Rng, repeats: int) -> Cases:
-    """The power of the score of Figure 1 at an exact level, where d is a fixed part of n²."""
+    """The power of the score of Figure 1 at an exact level, where d is a fixed fraction of n²."""
     sizes, part, runs, values = (10, 20, 40), 4, 4 * repeats, []
     for n in sizes:
         d, named = n * n // part, []

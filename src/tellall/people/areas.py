@@ -26,7 +26,7 @@ __all__ = [
     "values_as_text",
 ]
 
-FEWEST = 4  # people, to compare an attack with a baseline
+FEWEST = 4  # people needed to compare an attack with a baseline
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +58,7 @@ class Area:
         return self.whole.take(self.people)
 
     def seed(self, seed: int) -> int:
-        """The area's own seed in work with that seed."""
+        """The area's own seed, derived from this seed and the area's name."""
         return area_seed(seed, self.name)
 
 
@@ -105,7 +105,7 @@ def too_small(area: Area) -> str | None:
     people = count_of(area.n, "person", "people")
     return (
         f"{people}: whatever is published about the area is nearly about {about}. "
-        f"Baselines need {FEWEST} people, so the risk is unknown; better publish nothing about it alone."
+        f"Baselines need {FEWEST} people, so the risk is unknown. It is safer not to publish this area alone."
     )
 
 

@@ -20,15 +20,15 @@ __all__ = [
     "take_people",
 ]
 
-# Bits: columns of bits, eight people to a byte, that read like the codes they are.
+# Bits: columns of bits, packed eight people to a byte, that can be read like an array of codes.
 
 IntArray = npt.NDArray[np.integer[Any]]
 Bytes = npt.NDArray[np.uint8]
 Words = npt.NDArray[np.uint64]
 
-PACKED = 2**24  # bits from which they are kept eight to a byte: fewer are quicker as they are
+PACKED = 2**24  # tables with this many bits or more are packed; smaller ones are quicker unpacked
 _CHUNK = 2**16  # people whose sums stay in the cache
-_FIRST = 128  # columns by which most people differ, where there are many
+_FIRST = 128  # columns that are usually enough to tell people apart
 _SWAPS = ((7, 0x00AA00AA00AA00AA), (14, 0x0000CCCC0000CCCC), (28, 0x00000000F0F0F0F0))
 
 
@@ -42,12 +42,12 @@ class Bits:
     packed
         Columns × ⌈people/8⌉ bytes, the first person in the highest bit.
     people
-        How many; further bits of the last byte are ignored.
+        How many people; further bits of the last byte are ignored.
 
     Notes
     -----
-    One column, ``bits[j]``, is an array of bytes; some of them, ``bits[[0, 3]]``, are Bits again. As an array
-    (``np.asarray(bits)``) they take eight times the memory.
+    One column, ``bits[j]``, is an array of bytes; several columns, ``bits[[0, 3]]``, are Bits again. As an
+    array (``np.asarray(bits)``) they take eight times the memory.
 
     Examples
     --------
@@ -120,7 +120,7 @@ class Bits:
         """Which columns are the same for everybody."""
         if not self.people:
             return np.ones(len(self), dtype=bool)
-        tail = np.uint8(255 << -self.people % 8 & 255)  # of the last byte, the people that are there
+        tail = np.uint8(255 << -self.people % 8 & 255)  # the bits of the last byte that belong to people
         same = np.empty(len(self), dtype=bool)
         for index, row in enumerate(self.packed):
             ones = np.uint8(255 * (row[0] >> 7))
@@ -144,7 +144,7 @@ class Bits:
     def bytes_of(self, first: int, start: int, stop: int) -> Bytes:
         """Eight columns, from `first` on, as one byte per person; start is a multiple of 8.
 
-        The first of them is the lowest bit. By transposing 8 × 8 bits, eight people at a time.
+        The first column is the lowest bit. Transposes 8 × 8 bits for eight people at a time.
         """
         some = self.packed[first : first + 8, start // 8 : -(-stop // 8)]
         square = np.zeros((some.shape[1], 8), dtype=np.uint8)
@@ -215,8 +215,8 @@ def group_rows(codes: IntArray | Bits) -> Patterns:
     Notes
     -----
     People are hashed by a random combination of their codes, and the grouping is then checked person by
-    person, so that a collision costs time and never correctness. Whoever differs from everybody in the first
-    columns is not looked at further: most people do, where there are many columns.
+    person, so a collision costs time but never correctness. People who differ from everybody else in the
+    first columns are not examined further; with many columns, that is most people.
     """
     hashed = _hashed(codes[:_FIRST], 0)
     if len(codes) > _FIRST:
@@ -237,7 +237,7 @@ def group_rows(codes: IntArray | Bits) -> Patterns:
 
 
 def _shared(hashed: Words) -> IntArray:
-    """The people who have a hash in common with somebody."""
+    """The people who share a hash with somebody else."""
     ordered = np.sort(hashed)
     twice = ordered[1:][ordered[1:] == ordered[:-1]]
     return np.flatnonzero(np.isin(hashed, twice)) if twice.size else np.zeros(0, dtype=np.intp)
@@ -246,7 +246,7 @@ def _shared(hashed: Words) -> IntArray:
 def _hashed(codes: IntArray | Bits, seed: int) -> Words:
     """Σ_j key_j × the code of column j for each person, modulo 2⁶⁴.
 
-    Of bits eight columns are one look into a table of 256 sums: O(people × columns / 8).
+    For bits, eight columns take one lookup in a table of 256 sums: O(people × columns / 8).
     """
     key = np.random.default_rng(seed).integers(1, 2**62, size=len(codes), dtype=np.int64).astype(np.uint64)
     if not isinstance(codes, Bits):

@@ -45,7 +45,7 @@ Array = npt.NDArray[np.floating[Any]]
 
 KEPT_VALUES = 20  # a number with at most this many distinct values keeps each of them
 MOST_CATEGORIES = 100  # of a secret; more are names, not groups
-DEFAULT_BINS = 10  # otherwise it is cut near its deciles
+DEFAULT_BINS = 10  # a number with more values is cut near its deciles
 MISSING = "missing"
 
 
@@ -62,7 +62,7 @@ class Column:
     gaps
         Whether the last category stands for missing values.
     parts
-        Where categories were put together: for each of the finer ones the code that it has here.
+        If categories were merged: for each finer category, its code here.
     """
 
     name: str
@@ -122,7 +122,7 @@ def encode_secret(name: str, raw: Any, kind: str | None = None) -> tuple[npt.NDA
         raise invalid("kind", "'bits', 'categories', 'reals' or None", kind)
     if kind == "reals":
         if numbers is None:
-            raise invalid(name, "numbers, to be a real secret", "text")
+            raise invalid(name, "numbers, as kind is 'reals'", "text")
         return numbers, ()
     distinct = np.unique(codes if numbers is None else numbers)
     if kind == "bits" and distinct.size > 2:
@@ -168,7 +168,7 @@ def _objects(raw: Any) -> npt.NDArray[np.object_]:
 
 
 def _numbers(name: str, raw: Any) -> Array | None:
-    """The column as floats with NaN for missing, or None where it is not numeric."""
+    """The column as floats with NaN for missing, or None if it is not numeric."""
     array: Any = raw if isinstance(raw, np.ma.MaskedArray) else np.asarray(raw)
     kind = array.dtype.kind
     if kind in "biuf":
@@ -257,7 +257,7 @@ def _number_labels(values: Array) -> tuple[str, ...]:
 
 
 def _written(value: float) -> Iterator[str]:
-    """The number as text, the shorter forms first; the last is exact."""
+    """Yields the number as text, shorter forms first; the last is exact."""
     yield from (f"{value:g}", f"{value:.12g}", repr(float(value)))
 
 
@@ -270,7 +270,7 @@ def cut_labels(cuts: Sequence[float] | Array) -> tuple[str, ...]:
     return (f"≤ {edges[0]}", *between, f"> {edges[-1]}")
 
 
-# Numbers: the real values of columns, those of bits made from their codes when they are asked for.
+# Numbers: the real values of columns; the values of bits are made from their codes on demand.
 
 
 @final
@@ -304,7 +304,7 @@ class Numbers(Sequence[Array | None]):
 
     @property
     def nbytes(self) -> int:
-        """The memory in bytes, codes not counted."""
+        """The memory in bytes, without the codes."""
         return sum(values.nbytes for values in self._others.values() if values is not None)
 
     def __len__(self) -> int:
@@ -335,7 +335,7 @@ def is_code(column: Column, codes: IntArray, values: Array | None) -> bool:
     return values is not None and column.labels == ("0", "1") and np.array_equal(codes, values)
 
 
-_ENTRIES = 2**24  # of an array looked at together
+_ENTRIES = 2**24  # of an array examined at once
 
 Collected = tuple[tuple[Column, ...], IntArray | Bits, Numbers, tuple[str, ...]]
 
@@ -343,7 +343,7 @@ Collected = tuple[tuple[Column, ...], IntArray | Bits, Numbers, tuple[str, ...]]
 def collect(encoded: Iterable[tuple[Column, IntArray, Array | None]], count: int) -> Collected:
     """Drops constant columns and returns the rest with their codes and numbers, and the reasons.
 
-    In large tables columns of at most two values are packed as they come, so that only one is held unpacked.
+    In large tables, columns of at most two values are packed as they come, so only one is held unpacked.
     """
     columns: list[Column] = []
     others: dict[int, Array | None] = {}
@@ -381,7 +381,7 @@ def from_matrix(array: npt.NDArray[Any], names: Sequence[str]) -> Collected:
 
 
 def telling(columns: Sequence[Column], codes: IntArray | Bits, numbers: Numbers) -> Collected:
-    """The columns that are not constant, and the names of the others."""
+    """The columns that are not constant, with codes and numbers, and why the others are left out."""
     if isinstance(codes, Bits):
         varies = (~codes.constant).tolist()
     else:
@@ -424,7 +424,7 @@ def common_length(raw: Mapping[str, Any]) -> int:
 def coarsen(
     column: Column, codes: IntArray, numbers: Array | None, how: Sequence[float] | Mapping[str, str]
 ) -> tuple[Column, IntArray]:
-    """The column known only up to coarser categories, and its codes.
+    """The column with coarser categories, and its codes.
 
     Examples
     --------

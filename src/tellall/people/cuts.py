@@ -14,8 +14,8 @@ __all__ = ["choose_cuts"]
 Array = npt.NDArray[np.floating[Any]]
 
 _STEPS = (50, 25, 20, 10)  # tenths: multiples of 5, 2.5, 2 and 1 are round, in this order
-_FINEST = 18  # powers of ten below a width: nobody has that many values
-_LARGEST_WHOLE = 2.0**51  # up to which halves can be written
+_FINEST = 18  # powers of ten to try, from the width down
+_LARGEST_WHOLE = 2.0**51  # doubles can hold halves up to here
 _LEAST_WIDTH = 1e-290
 
 
@@ -31,15 +31,16 @@ def choose_cuts(distinct: Array, counts: npt.NDArray[np.integer[Any]], pieces: i
 
     Notes
     -----
-    A cut for the share i/k may lie wherever the people up to it are between i/k − 1/(8k) and i/k + 1/(8k) of
-    all. Where so many share a value that it cannot, it lies in the nearest gap between two values, if that is
-    within 1/(2k), and is left out otherwise; one cut there always is. It is the roundest number that nobody
-    has: a multiple of 5, 2.5, 2 or 1 times a power of ten, the largest step that has one, and the multiple
-    nearest to the quantile. Whole numbers are cut at such a multiple less a half, whoever is there: "≤ 29.5"
-    is below 30. Somebody is on both sides of every cut.
+    The cut for the share i/k may lie anywhere that leaves between i/k − 1/(8k) and i/k + 1/(8k) of the people
+    below it. If too many people share a value for that, it lies in the nearest gap between two values,
+    provided the share there is within 1/(2k) of i/k; otherwise it is left out. If no cut remains, one is made
+    near the median. Each cut is the roundest number that nobody has: a multiple of 5, 2.5, 2 or 1 times a
+    power of ten, with the largest step that has one, and the multiple nearest to the quantile. Whole numbers
+    are cut half below such a multiple, even if people have that value: "≤ 29.5" means below 30. There are
+    people on both sides of every cut.
 
-    The cuts depend on the people. They are round so that they tell little, and they are published with
-    every table; cut points that were fixed beforehand tell nothing. O(k log m) for m different values.
+    The cuts depend on the people and are published with every table. They are round so that they reveal
+    little; cut points that were fixed beforehand reveal nothing. O(k log m) for m different values.
 
     Examples
     --------
@@ -79,9 +80,9 @@ def _nearest(shares: Array, wanted: float) -> int:
 
 
 def _roundest(near: Array, ideal: float, *, whole: bool) -> float | None:
-    """The roundest number between the first and the last of these values that is none of them.
+    """The roundest number between the first and the last of these values that equals none of them.
 
-    None where doubles leave no room. Of whole numbers, the roundest less a half.
+    For whole numbers it is a round number less a half. None if doubles leave no room.
     """
     low, high, half = float(near[0]), float(near[-1]), 0.5 if whole else 0.0
     if not isfinite(high - low) or high - low < _LEAST_WIDTH:
@@ -101,7 +102,7 @@ def _roundest(near: Array, ideal: float, *, whole: bool) -> float | None:
 
 
 def _steps(width: float, *, whole: bool) -> Iterator[tuple[int, int]]:
-    """Steps, the largest first, as tenths of a power of ten; of whole numbers, whole ones."""
+    """Yields steps, the largest first, as tenths of a power of ten; whole steps for whole numbers."""
     top = ceil(log10(width))
     for power in range(top, top - _FINEST, -1):
         for tenths in _STEPS:

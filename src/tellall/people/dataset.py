@@ -1,4 +1,4 @@
-"""People in memory. Public: the attacker's view, with no secret in it. Dataset: the curator's, with both."""
+"""People in memory. Public: the attacker's view, without the secret. Dataset: the curator's view, with it."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def left_out_note(people: Outline) -> str:
 
 
 def unique_names(parameter: str, value: Iterable[str]) -> list[str]:
-    """Names of columns as a list, each once; one name alone is a list of one."""
+    """Column names as a list, each once; a single name becomes a list of one."""
     if not isinstance(value, Iterable):
         raise invalid(parameter, "a list of names", value)
     names = [value] if isinstance(value, str) else [str(name) for name in value]
@@ -134,7 +134,7 @@ def choose_columns(have: Sequence[str], secret: str | None, public: Iterable[str
 def bins_by_column(
     bins: Bins | Mapping[str, Bins] | None, chosen: Sequence[str], is_number: Callable[[str], bool]
 ) -> dict[str, Bins | None]:
-    """The bins of each column; one list of cut points is for all columns of numbers."""
+    """The bins of each column; a single list of cut points applies to all columns of numbers."""
     if isinstance(bins, Mapping):
         for name in bins:
             if str(name) not in chosen:
@@ -153,7 +153,7 @@ class Public(Outline):
     columns
         What each column is called and what its codes mean.
     codes
-        Columns × people: an array, or :class:`Bits` where there are many (2^24 codes) and all are bits.
+        Columns × people: an array, or :class:`Bits` if there are 2^24 codes or more and all are bits.
     numbers
         The real values of each column, None for text.
     left_out
@@ -183,7 +183,7 @@ class Public(Outline):
         return group_rows(self.codes)
 
     def alike(self, labels: Sequence[IntArray]) -> Patterns:
-        """The people who have all labels in common; the distinct rows, where the labels are theirs."""
+        """Groups of people who share all labels; the distinct rows if every label is their index."""
         if all(each is self.patterns.index for each in labels):
             return self.patterns
         return group_rows(np.stack(labels))
@@ -194,7 +194,7 @@ class Public(Outline):
         return {}
 
     def take(self, people: IntArray | Sequence[int]) -> Public:
-        """The same columns, with all their categories, for some of the people: rows or a mask."""
+        """Some of the people, given as rows or a mask; columns keep all their categories."""
         people = some_rows(people, self.n)
         codes, numbers = take_people(self.codes, people), self.numbers
         kept = numbers.take(codes, people) if isinstance(numbers, Numbers) else ()
@@ -207,7 +207,7 @@ class Public(Outline):
         return Public(tuple(self.columns[index] for index in indices), codes, kept, self.left_out)
 
     def only(self, *names: str) -> Public:
-        """The view of somebody who knows these columns and no others; without names, how many people."""
+        """The view of somebody who knows only these columns; without names, only the number of people."""
         listed = unique_names("names", names if all(isinstance(one, str) for one in names) else names[0])
         return self.choose([self.position(name, "names") for name in listed])
 
@@ -227,7 +227,7 @@ class Public(Outline):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Dataset(InNotebook):
-    """People with their public columns and, where known, their secret.
+    """People with their public columns and, if known, their secret.
 
     Attributes
     ----------
@@ -238,7 +238,7 @@ class Dataset(InNotebook):
     meaning
         What the codes of the secret stand for; empty for real numbers.
     assumed
-        How the text of the file was read, in a sentence; empty where there was no such file.
+        How the file was read, in a sentence; empty if no such file was read.
 
     Examples
     --------
@@ -262,7 +262,7 @@ class Dataset(InNotebook):
         *,
         kind: str | None = None,
     ) -> Dataset:
-        """A dataset from an n × d array of public attributes and the secret bits.
+        """A dataset from an n × d array of public attributes, and a secret.
 
         Parameters
         ----------
@@ -271,9 +271,9 @@ class Dataset(InNotebook):
         secret
             One bit, category or real number per person; None for the attacker's side.
         names
-            The names of the columns; ``a0``, ``a1``, ... where not given.
+            The names of the columns; ``a0``, ``a1``, ... by default.
         kind
-            "bits", "categories" or "reals", where that is not to be read off the secret's values.
+            "bits", "categories" or "reals"; by default the secret's values decide.
         """
         array = _matrix("public", public)
         view = Public(*from_matrix(array, _labels(names, array.shape[1])))
@@ -289,20 +289,20 @@ class Dataset(InNotebook):
         *,
         kind: str | None = None,
     ) -> Dataset:
-        """A dataset of 0/1 public attributes that come eight people to a byte, and are kept that way.
+        """A dataset of 0/1 public attributes that are packed eight people to a byte, and stay packed.
 
         Parameters
         ----------
         bits
             Attributes × ⌈people/8⌉ bytes, as ``numpy.packbits(attributes, axis=1)`` makes them.
         people
-            How many; what the last byte of a row holds beyond is ignored.
+            How many people; further bits in the last byte of a row are ignored.
         secret, names, kind
             As for :meth:`from_arrays`.
 
         Notes
         -----
-        The array is not copied, unless attributes that are the same for everybody are left out of it.
+        The array is copied only if attributes that are the same for everybody are left out.
 
         Examples
         --------
@@ -336,13 +336,13 @@ class Dataset(InNotebook):
         secret
             The column to protect (bits, categories or real numbers); None for the attacker's side.
         public
-            The columns an attacker may know; all but the secret where not given.
+            The columns an attacker may know; by default all but the secret.
         bins
             How numbers are cut for tables: a count (round numbers near the quantiles) or cut points, for
-            all columns or by name. Without it a number of at most 20 distinct values keeps them and any other
-            is cut near its deciles.
+            all columns or by name. By default numbers with at most 20 distinct values keep them, and others
+            are cut near their deciles.
         kind
-            "bits", "categories" or "reals", where that is not to be read off the secret's values.
+            "bits", "categories" or "reals"; by default the secret's values decide.
         """
         frame = frame.collect() if hasattr(frame, "collect") else frame  # a lazy polars frame
         secret = None if secret is None else str(secret)
@@ -398,12 +398,12 @@ class Dataset(InNotebook):
     def tabulate(
         self, sets: Sequence[tuple[int, ...]], *, secret: bool, progress: Progress | None = None
     ) -> Counts:
-        """People in each cell of the tables of these columns, by index; the secret last, if it is in them."""
+        """The number of people in each cell of the tables of these columns; the secret, if asked, is last."""
         levels, sets = with_secret(self.public.levels, sets, self.levels if secret else 0)
         return tabulate(self.public.codes, self.secret if secret else None, levels, sets, progress)
 
     def take(self, people: IntArray | Sequence[int]) -> Dataset:
-        """Some of the people, rows or a mask, with the same columns and categories."""
+        """Some of the people, given as rows or a mask, with the same columns and categories."""
         people = some_rows(people, self.n)
         secret = None if self.secret is None else self.secret[people]
         return Dataset(self.public.take(people), secret, self.secret_name, self.meaning, self.assumed)
@@ -423,7 +423,7 @@ class Dataset(InNotebook):
 
 
 def _summary(secret: npt.NDArray[Any], meaning: Sequence[str]) -> str:
-    """The secret in a few words, without any single person."""
+    """The secret in a few words that show no single person's value."""
     if not meaning:
         return f"real numbers, mean {secret.mean():g}"
     counts = np.bincount(secret, minlength=len(meaning))

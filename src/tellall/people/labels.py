@@ -26,7 +26,7 @@ _TRUTH = {"true": 1.0, "false": 0.0}
 
 
 def label_text(label: object) -> str:
-    """The label as text: missing as nothing, a whole number without a point.
+    """The label as text: empty if missing, without a decimal point if a whole number.
 
     Examples
     --------
@@ -43,7 +43,7 @@ def label_text(label: object) -> str:
 
 
 def own_label(label: str, own: Sequence[str], *, gaps: bool = False) -> str:
-    """The one of a column's own labels that a label is another way to write; else the label.
+    """The column's own spelling of a label; the label itself if the column has none.
 
     Examples
     --------
@@ -61,7 +61,7 @@ def own_label(label: str, own: Sequence[str], *, gaps: bool = False) -> str:
 
 @dataclass(frozen=True)
 class Range:
-    """Numbers between two ends, each of them inside or not; ``whole`` where only whole numbers are meant."""
+    """Numbers between two ends, each included or not; ``whole`` if only whole numbers are meant."""
 
     low: float
     high: float
@@ -70,7 +70,7 @@ class Range:
     whole: bool = False
 
     def holds(self, numbers: Array) -> npt.NDArray[np.bool_]:
-        """Which of the numbers are inside; a missing one is not."""
+        """Which of the numbers are inside; missing numbers are not."""
         with np.errstate(invalid="ignore"):
             above = numbers >= self.low if self.with_low else numbers > self.low
             below = numbers <= self.high if self.with_high else numbers < self.high
@@ -78,7 +78,7 @@ class Range:
 
 
 def parse_range(text: str) -> Range | None:
-    """The range of numbers that a label means; None where it means none.
+    """The range of numbers that a label means; None if it is not a range.
 
     Examples
     --------
@@ -105,9 +105,9 @@ def parse_range(text: str) -> Range | None:
 
 
 def code_people(public: Public, index: int, labels: Sequence[str], what: str = "label") -> IntArray:
-    """For each person the index of the label that the column has for them; −1 where none of them is it.
+    """The index of the label that fits each person in a column; −1 for people whom no label fits.
 
-    A label that says nothing about the column is refused by name, and so are two labels for one person.
+    Refuses a label that the column does not know, and two labels that fit the same person.
     """
     codes = np.full(public.n, -1, dtype=np.int64)
     which = _reader(public, index)
@@ -118,19 +118,19 @@ def code_people(public: Public, index: int, labels: Sequence[str], what: str = "
         if (taken := codes[mask]).size and taken.max() >= 0:
             both = f"'{labels[int(taken.max())]}' and '{label}'"
             name = public.columns[index].name
-            raise invalid(what, f"one of labels that exclude each other, in the column '{name}'", both)
+            raise invalid(what, f"one of several labels of the column '{name}' that exclude each other", both)
         codes[mask] = code
     return codes
 
 
 def reads_all(public: Public, index: int, labels: Sequence[str]) -> bool:
-    """Whether every label means people of this column."""
+    """Whether the column knows every label."""
     which = _reader(public, index)
     return all(which(label) is not None for label in labels)
 
 
 def _reader(public: Public, index: int) -> Callable[[str], npt.NDArray[np.bool_] | None]:
-    """What tells who is meant by a label of one column; None: nobody can be."""
+    """A function that marks the people a label of this column fits; None for a label it does not know."""
     column, codes = public.columns[index], np.asarray(public.codes[index])
     numbers = public.numbers[index] if public.numbers else None
     last = column.levels - 1

@@ -37,7 +37,7 @@ __all__ = [
 
 DELIMITED = {".csv": None, ".tsv": "\t", ".tab": "\t"}
 _PARQUET = (".parquet", ".pq")
-_MANY = "Many Parquet files are counted by tellall publish and by ta.scan; elsewhere, give one of them."
+_MANY = "Only tellall publish and ta.scan count many Parquet files; elsewhere, give a single file."
 _PANDAS = {".dta": ("read_stata", {}), ".sas7bdat": ("read_sas", {"encoding": "infer"})}
 _CATALOG = ".sas7bcat"
 _PACKED = {f"{ending}.gz": delimiter for ending, delimiter in DELIMITED.items()}
@@ -52,7 +52,7 @@ def read(
     *,
     kind: str | None = None,
 ) -> Dataset:
-    """A dataset from a file, one person a row; see :meth:`Dataset.from_frame` for the other arguments."""
+    """A dataset from a file, one person per row; see :meth:`Dataset.from_frame` for the other arguments."""
     return Dataset.from_frame(read_table(path), secret=secret, public=public, bins=bins, kind=kind)
 
 
@@ -70,7 +70,7 @@ def read_table(path: str | Path) -> Any:
 
 
 def check_table(path: str | Path) -> tuple[Path, str]:
-    """The path of a file of people and its ending, if it is one file of a known kind."""
+    """The path and ending of a file of people; refuses anything but a single file of a known kind."""
     if not isinstance(path, str | Path):
         raise invalid("path", "the path of a file", path)
     file = Path(path)
@@ -80,7 +80,7 @@ def check_table(path: str | Path) -> tuple[Path, str]:
     if file.is_dir() or ("*" in file.name and not file.exists()):
         raise invalid("path", "one file", file, _MANY)
     if ending == _CATALOG:
-        advice = "A catalog holds labels, which are not read; the values are in the .sas7bdat file beside it."
+        advice = "A catalog holds only labels; the values are in the .sas7bdat file next to it."
         raise invalid("path", "a file of people", file, advice)
     if ending not in ENDINGS:
         raise invalid("path", f"a file ending in {', '.join(ENDINGS)}", file)
@@ -92,7 +92,7 @@ def check_table(path: str | Path) -> tuple[Path, str]:
 
 
 class ParquetColumns:
-    """The columns of a Parquet file, read some at a time, so that the whole table need not fit in memory.
+    """The columns of a Parquet file, read a few at a time, so that the whole table need not fit in memory.
 
     Attributes
     ----------
@@ -113,7 +113,7 @@ class ParquetColumns:
         self.people = int(self._fetch("SELECT count(*) AS people FROM read_parquet(?)")["people"][0])
 
     def read(self, names: Iterable[str]) -> dict[str, Any]:
-        """Some columns by name; a few bytes can stand for more rows than memory holds, and are refused."""
+        """Some columns by name; refuses columns that would not fit in memory, however small the file."""
         chosen = tuple(names)
         if (needed := 8 * self.people * len(chosen)) > HOST.free_memory:
             rows = f"{self.people:,} rows of {count_of(len(chosen), 'column')} in {self._path}"
@@ -127,10 +127,10 @@ class ParquetColumns:
             table = self._connection.execute(query, [duck.pattern_of(self._path)]).fetchnumpy()
             return dict(table)
         except duckdb.Error as error:
-            raise _unreadable(self._path, f"DuckDB met: {said_safely(error)}.") from None
+            raise _unreadable(self._path, f"DuckDB failed with {said_safely(error)}.") from None
 
 
-# Delimited text: one dialect, found from the header and said; what does not keep to it is named by its line.
+# Delimited text: the header decides the dialect, which is reported; errors name the line that breaks it.
 
 _DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 _TYPES = ["BIGINT", "DOUBLE", "TIME", "DATE", "TIMESTAMP", "VARCHAR"]  # "yes" and "no" stay words
@@ -145,7 +145,7 @@ class PeopleTable(dict[str, Any]):
 
 
 def _read_text(file: Path, delimiter: str | None) -> PeopleTable:
-    """The columns of a CSV or TSV file, packed or not, in UTF-8 or what encoding it turns out to be."""
+    """The columns of a CSV or TSV file, gzipped or not, in any encoding that `encoding_of` finds."""
     packed = file.suffix.lower() == ".gz"
     encoding = encoding_of(file)
     if encoding == "UTF-8" and not packed:
@@ -181,7 +181,7 @@ def _read_sheet(file: Path) -> PeopleTable:
 
 
 def _cells(values: list[Any]) -> Any:
-    """A column of a sheet: numbers where all are, else as it is; empty cells are missing."""
+    """A column of a sheet as an array of objects; empty cells are None."""
     out = np.empty(len(values), dtype=object)
     out[:] = values
     return out
@@ -224,9 +224,9 @@ def _refuse_zero_bytes(file: Path) -> None:
 
 
 def _header(file: Path, delimiter: str | None) -> tuple[str, list[str]]:
-    """What separates the columns, and their names, from the first line."""
+    """The delimiter and the names of the columns, from the first line."""
     headers = {mark: _first_row(file, mark) for mark in ([delimiter] if delimiter else _DELIMITERS)}
-    found = max(headers, key=lambda mark: len(headers[mark]))  # the first of those that separate as much
+    found = max(headers, key=lambda mark: len(headers[mark]))  # ties go to the first delimiter
     names = [name.strip() for name in headers[found]]
     if not names:
         raise _unreadable(file, _first_fault(file, found) or "Line 1 cannot be read.")
@@ -244,12 +244,12 @@ def _check_names(file: Path, names: list[str]) -> None:
             raise _unreadable(file, f"Column {number:,} has no name in line 1.")
         if (first := seen.setdefault(name, number)) < number:
             raise _unreadable(file, f"Columns {first:,} and {number:,} have the same name in line 1.")
-    if any(map(_is_number, names)) and not _is_counted(names):  # else a person's line becomes their names
+    if any(map(_is_number, names)) and not _is_counted(names):  # a line of values is not a header
         raise _unreadable(file, "Line 1 holds numbers, where the columns must be named.")
 
 
 def _first_row(file: Path, delimiter: str) -> list[str]:
-    """The values of the first line; none where it cannot be read with that delimiter."""
+    """The values of the first line; empty if it cannot be read with that delimiter."""
     try:
         with file.open(encoding="utf-8-sig", newline="") as text:
             return next(csv.reader(text, delimiter=delimiter, strict=True), [])
@@ -286,7 +286,7 @@ def _delimited_columns(file: Path, delimiter: str, decimal: str) -> list[Any]:
 
 
 def _truth(column: Any) -> Any:
-    """A column of the words true and false as what other files hold then; any other as it is."""
+    """Turns a column of the words true and false into booleans; returns any other column unchanged."""
     if column.dtype.kind != "O":
         return column
     absent = np.ma.getmaskarray(column)
@@ -299,7 +299,7 @@ def _truth(column: Any) -> Any:
 
 
 def _has_decimal_commas(column: Any) -> bool:
-    """Whether a column of text holds numbers, some of them with decimal commas, and nothing else."""
+    """Whether a column of text holds only numbers, some of them with decimal commas."""
     if column.dtype.kind != "O":
         return False
     known = (value for value in np.ma.asarray(column).compressed() if value is not None)
@@ -312,7 +312,7 @@ def _has_decimal_commas(column: Any) -> bool:
 
 
 def _first_fault(file: Path, delimiter: str) -> str:
-    """Which line is not text, or has more or fewer values than the header; empty if all lines are sound."""
+    """A sentence on the first line that is not text or does not match the header; empty if all lines do."""
     with file.open("rb") as lines:
         for number, line in enumerate(lines, start=1):
             try:
@@ -346,7 +346,7 @@ def _read_with_pandas(file: Path, reader: str, options: dict[str, Any]) -> Peopl
     try:
         frame = getattr(pandas, reader)(file, **options)
     except Exception as error:  # a foreign format can break its reader in any way
-        raise _unreadable(file, f"pandas met: {said_safely(error)}.") from None
+        raise _unreadable(file, f"pandas failed with {said_safely(error)}.") from None
     table = PeopleTable({str(name): frame[name] for name in frame.columns})
     name = one_line(file.name)
     if file.suffix.lower() == ".dta":

@@ -1,4 +1,4 @@
-"""Shape: what a release says of its public table: names, categories, cut points and how many people."""
+"""Shape: what a release says about its public table: names, categories, cut points and how many people."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Shape:
         }
 
     def difference(self, other: Shape) -> str:
-        """The first difference to the other table, in words; empty if the shapes agree."""
+        """The first difference of the other table, in words; empty if the shapes agree."""
         if other.names != self.names:
             return f"the columns {', '.join(other.names[:12])}, not {', '.join(self.names[:12])}"
         if other.people != self.people:

@@ -1,6 +1,6 @@
 """Cells of small files, line by line: CSV in any of the usual encodings, packed or not, and spreadsheets.
 
-Only values are read from a spreadsheet: a formula counts as what it last showed. Sizes are limited.
+Only values are read from a spreadsheet: a formula counts as the value it last showed. Sizes are limited.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _MARKS = (
 
 
 def _unpacked(file: Path, largest: int = _LARGEST, *, what: str = "file") -> bytes:
-    """The bytes of a file, unpacked where its name ends in .gz; at most so many."""
+    """The bytes of a file, unpacked if its name ends in .gz; refuses more than `largest` bytes."""
     if not file.is_file():
         raise invalid(what, "a file that exists", file)
     size = f"a file of at most {largest // 2**20} MB"
@@ -55,7 +55,9 @@ def _unpacked(file: Path, largest: int = _LARGEST, *, what: str = "file") -> byt
         with gzip.open(file) as packed:
             whole = packed.read(largest + 1)
     except (OSError, EOFError, zlib.error) as error:
-        raise invalid(what, "a readable .gz file", file, f"The reader met: {said_safely(error)}.") from None
+        raise invalid(
+            what, "a readable .gz file", file, f"The reader failed with {said_safely(error)}."
+        ) from None
     if len(whole) > largest:
         raise invalid(what, f"{size}, unpacked", file)
     return whole
@@ -64,12 +66,12 @@ def _unpacked(file: Path, largest: int = _LARGEST, *, what: str = "file") -> byt
 _PIECE = 2**20
 _LARGEST_PEOPLE = 2**33  # bytes of a file of people, unpacked
 _MOST_TIMES = 200  # its packed size; tables of people shrink to a fifth or a twentieth
-_COPIES = 3  # of the text are in memory: it, its columns, and what is made of them
+_COPIES = 3  # of the text in memory: the text, its columns, and what is made of them
 _PYTHON_NAMES = {"UTF-8": "utf-8-sig", "Windows-1252": "cp1252", "UTF-16": "utf-16", "UTF-32": "utf-32"}
 
 
 def _pieces(file: Path) -> Iterator[bytes]:
-    """The bytes of a text in order, unpacked; one that unpacks to more than people or memory is refused."""
+    """Yields the bytes of a text file, unpacked; refuses a file that unpacks to more than the limit."""
     if file.suffix.lower() != ".gz":
         with file.open("rb") as raw:
             yield from iter(lambda: raw.read(_PIECE), b"")
@@ -79,14 +81,12 @@ def _pieces(file: Path) -> Iterator[bytes]:
         for piece in iter(lambda: packed.read(_PIECE), b""):
             seen += len(piece)
             if seen > most:
-                raise invalid(
-                    "path", _unpacked_rule(most), file, "Unpack it first, if it is what it should be."
-                )
+                raise invalid("path", _unpacked_rule(most), file, "If you trust the file, unpack it first.")
             yield piece
 
 
 def _most_unpacked(packed: int, largest: int) -> int:
-    """To how many bytes a file of this size may unpack: 200 times its size, and what memory has room for.
+    """The most bytes a file of this size may unpack to; limited by its size, `largest` and memory.
 
     Examples
     --------
@@ -98,8 +98,8 @@ def _most_unpacked(packed: int, largest: int) -> int:
 
 def _unpacked_rule(most: int) -> str:
     return (
-        f"a file of at most {max(most // 2**20, 1):,} MB, unpacked ({_MOST_TIMES} times its size, "
-        "and what there is memory for)"
+        f"a file of at most {max(most // 2**20, 1):,} MB, unpacked (limited by {_MOST_TIMES} times its size "
+        "and by memory)"
     )
 
 
@@ -116,16 +116,18 @@ def encoding_of(file: Path) -> str:
     except UnicodeDecodeError:
         return "Windows-1252"
     except (EOFError, OSError, zlib.error) as error:
-        raise invalid("path", "a readable file", file, f"The reader met: {said_safely(error)}.") from None
+        raise invalid(
+            "path", "a readable file", file, f"The reader failed with {said_safely(error)}."
+        ) from None
     return "UTF-8"
 
 
 @contextmanager
 def _nameless() -> Iterator[Path]:
-    """A file for people's data that ends with the process, however that ends.
+    """A file for people's data that disappears with the process, however the process ends.
 
-    On Linux it is in memory and in no folder. Elsewhere it has a name among temporary files, is held as long
-    as this process lives, and what a killed process left there is removed first.
+    On Linux it lives in memory and in no folder. Elsewhere it is a named temporary file, held open while this
+    process lives; files that killed processes left behind are removed first.
     """
     if hasattr(os, "memfd_create"):
         handle: int | None = os.memfd_create("tellall", os.MFD_CLOEXEC)
@@ -146,7 +148,7 @@ def _nameless() -> Iterator[Path]:
 
 @contextmanager
 def in_utf8(file: Path, encoding: str) -> Iterator[Path]:
-    """A copy of a text in UTF-8, unpacked, for its owner alone and gone afterwards."""
+    """An unpacked copy of a text file in UTF-8 that only its owner can read; removed afterwards."""
     with _nameless() as plain:
         reader = codecs.getincrementaldecoder(_PYTHON_NAMES[encoding])()
         line, piece = 1, b""
@@ -163,7 +165,9 @@ def in_utf8(file: Path, encoding: str) -> Iterator[Path]:
             why = f"Line {line:,} is not text in {words}."
             raise invalid("path", f"a readable {file.suffix.lstrip('.')} file", file, why) from None
         except (EOFError, OSError, zlib.error) as error:
-            raise invalid("path", "a readable file", file, f"The reader met: {said_safely(error)}.") from None
+            raise invalid(
+                "path", "a readable file", file, f"The reader failed with {said_safely(error)}."
+            ) from None
         yield plain
 
 
@@ -185,7 +189,7 @@ def decoded(raw: bytes) -> tuple[str, str]:
 
 
 def read_cells(path: str | Path, *, sheet: str | None = None) -> list[list[Any]]:
-    """The cells of each line of a CSV file (also .csv.gz) or of a sheet, the first where none is named."""
+    """The cells of each line of a CSV file (also .csv.gz) or of a sheet, by default the first sheet."""
     file = Path(path)
     ending = Path(file.stem).suffix.lower() if file.suffix.lower() == ".gz" else file.suffix.lower()
     if ending in SHEETS and file.suffix.lower() != ".gz":
@@ -216,7 +220,7 @@ def read_cells(path: str | Path, *, sheet: str | None = None) -> list[list[Any]]
 
 
 def _with_points(lines: list[list[Any]]) -> list[list[Any]]:
-    """Decimal commas as points: semicolons between values mean that commas are in numbers."""
+    """Turns decimal commas into points, for files whose values are separated by semicolons."""
 
     def plain(text: str) -> str:
         head, comma, tail = text.strip().partition(",")
@@ -256,12 +260,12 @@ def _read_sheet(file: Path, sheet: str | None) -> list[list[Any]]:
         raise
     except Exception as error:  # a foreign format can break its reader in any way
         raise invalid(
-            "table", "a readable spreadsheet", file, f"openpyxl met: {said_safely(error)}."
+            "table", "a readable spreadsheet", file, f"openpyxl failed with {said_safely(error)}."
         ) from None
 
 
 def _refuse_large(file: Path) -> None:
-    """Refuses a spreadsheet, which is a packed folder, that is larger unpacked than any table."""
+    """Refuses a spreadsheet (a packed folder) that unpacks to more than the limit."""
     try:
         with zipfile.ZipFile(file) as parts:
             sizes = [(part.filename, part.file_size) for part in parts.infolist()]

@@ -1,4 +1,4 @@
-"""What can be promised, beside what was attacked: privacy profiles, private least squares, bounds."""
+"""What can be promised: privacy profiles, private least squares, bounds."""
 
 import lazy_loader
 

@@ -22,15 +22,15 @@ class Account:
     Attributes
     ----------
     equations, people, unknowns
-        How many; people whom no release tells apart share their unknowns.
+        How many of each there are; people whom no release tells apart share their unknowns.
     rank
-        Of the equations.
+        The rank of the equations.
     condition
-        The ratio of the largest to the least singular value that is not zero.
+        The ratio of the largest to the smallest nonzero singular value.
     pinned
-        How many people the equations alone pin down, whatever the values.
+        How many people the equations pin down, whatever the published values are.
     adds
-        What each release adds to the others; empty where there is only one.
+        What each release adds to the others; empty if there is only one.
     notes
         What is odd about the published values.
     """

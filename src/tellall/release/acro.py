@@ -1,6 +1,6 @@
-"""Folders of outputs that ACRO made for an output checker: tables and regressions as releases.
+"""Reads the folders that ACRO makes for output checkers: tables and regressions become releases.
 
-Commands and labels in such a folder were written by others. They are read, never run.
+Others wrote the commands and labels in such a folder. They are read, never run.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ _OTHERS = ("mean", "sum", "median", "std", "mode", "var", "min", "max")
 _LOSSES = {"OLS": "linear", "Logit": "logistic", "Poisson": "poisson", "Probit": "probit"}
 _MOST_OUTPUTS = 10_000
 _SUMMARIES = {"session_summary.json", "session_summary.csv"}
-_DECIMALS = 4  # of the coefficients in a summary of statsmodels
-_OTHER_ERRORS = "they are robust, or not those of this fit, and say how far people are from the line"
-_LARGE, _DIGITS = 1e4, 4  # from which it prints so many digits instead
+_DECIMALS = 4  # of coefficients in a statsmodels summary
+_OTHER_ERRORS = "not used (robust, or not of this fit), although they show how far people are from the line"
+_LARGE, _DIGITS = 1e4, 4  # from this size on statsmodels prints this many digits instead
 
 
 def is_acro(folder: Path) -> bool:
@@ -69,20 +69,20 @@ def read_acro(
     folder
         The folder, with its ``results.json``.
     public
-        The people; a dataset with its secret says what the secret is.
+        The people. A dataset with a secret also says which variable is the secret.
     secret
-        The variable that must not be learnt. By default the one that most tables have and that is no public
-        column.
+        The variable to protect. By default, the variable in most tables that is not a public column.
     where
-        Whom outputs are about, by id, where that is not everybody and their commands do not say it.
+        The people each output is about, by its id. Needed only if that is not everybody and the command does
+        not say so.
 
     Notes
     -----
-    Tables: axes and labels are matched to columns and values by what they say, never by position. A table
-    that was suppressed has `Suppression` with the folder's threshold, a rounded one `Rounding`; the totals
-    that ACRO makes again from what it shows add nothing and are left out. Regressions: those of the secret
-    on public columns, coefficients as printed. Everything else is in ``skipped`` with its reason, the
-    robust standard errors of linear models among it.
+    Tables: axes and labels are matched to columns and values by their text, never by position. A suppressed
+    table gets `Suppression` with the folder's threshold, a rounded one gets `Rounding`. ACRO recomputes their
+    totals from the cells it shows; such totals add nothing and are left out. Regressions: models of the
+    secret on public columns are read, with their coefficients as printed. Everything else, including the
+    robust standard errors of linear models, is listed in ``skipped`` with the reason.
     """
     path, view = Path(folder), as_public(public)
     document, entries = _entries(path)
@@ -106,13 +106,13 @@ def read_acro(
 
 
 def shared_variable(folder: str | Path, names: Sequence[str]) -> str | None:
-    """The column that most outputs are about; None where two are equally often, or nothing says it."""
+    """The column that most outputs are about; None if two are tied or no output says."""
     found: Counter[str] = Counter()
     for entry in _entries(Path(folder))[1]:
         try:
             found.update({entry.about()} & set(names))
         except TellallError:
-            continue  # said when the output is read
+            continue  # reported when the output is read
     first = found.most_common(2)
     tied = len(first) == 2 and first[0][1] == first[1][1]
     return None if not first or tied else first[0][0]
@@ -132,7 +132,7 @@ def _entries(path: Path) -> tuple[dict[str, Any], list[_Entry]]:
 
 
 def _threshold(folder: Path) -> float | None:
-    """The least count that the folder's ACRO shows; None where it does not say."""
+    """The smallest count that ACRO shows in this folder; None if the folder does not say."""
     if not (folder / "config.json").is_file():
         return None
     value = files.read_json(folder / "config.json", what="folder").get("safe_threshold")
@@ -141,7 +141,7 @@ def _threshold(folder: Path) -> float | None:
 
 @dataclass(frozen=True, eq=False)
 class _Entry:
-    """One output as its record says."""
+    """One output, as recorded in the folder."""
 
     folder: Path
     id: str
@@ -169,28 +169,28 @@ class _Entry:
         return parse_command(self.command)
 
     def section(self, name: str) -> Mapping[str, Any]:
-        """A part of the record that is a table, empty where it is not there."""
+        """A section of the record; empty if it is missing."""
         value = self.plain.get(name)
         return value if isinstance(value, Mapping) else {}
 
     @property
     def variables(self) -> list[str]:
-        """The variables that define a table, or the terms of a model, as far as the record names them."""
+        """The variables of a table or the terms of a model, if the record names them."""
         listed = self.section("fair").get("independent")
         return [str(name) for name in listed] if isinstance(listed, list) else []
 
     @property
     def listed(self) -> list[Any]:
-        """The files, as the record lists them."""
+        """The files that the record lists."""
         return named if isinstance(named := self.plain.get("files"), list) else []
 
     def is_summary(self) -> bool:
-        """Whether this is the summary that ACRO adds for the checker, and no output."""
+        """Whether this is the summary that ACRO adds for the checker and not an output."""
         names = {str(each.get("name")) for each in self.listed if isinstance(each, Mapping)}
         return self.id.endswith("DONT_RELEASE") and bool(names) and names <= _SUMMARIES
 
     def about(self) -> str:
-        """What the output is about: the last variable of a table of counts, or what a model is of."""
+        """The variable that the output is about: the last of a table of counts, or the one modelled."""
         if self.kind == "regression":
             return _summary(self.files()).dependent
         if self.is_survival():
@@ -202,20 +202,20 @@ class _Entry:
         return self.kind == "table" and not self.is_survival() and not self._counts()
 
     def is_survival(self) -> bool:
-        """Whether this is the table of a survival curve."""
+        """Whether this is a table of a survival curve."""
         return self.kind == "table" and str(self.section("properties").get("method", "")).startswith("surv")
 
     def followed(self) -> tuple[str, str]:
-        """The columns of a survival curve: how long people were seen, and whether the event was."""
+        """The two columns of a survival curve: the follow-up time and whether the event happened."""
         call = self.call
         names = () if call is None else columns_of(call)
         plain = call is not None and len(names) <= 3 and set(call.keywords) <= {"output", "title", "filename"}
         if not plain or len(names) < 2 or names[0] is None or names[1] is None:
-            raise InvalidInput("a survival curve whose command does not say of which columns")
+            raise InvalidInput("a survival curve whose command does not name its columns")
         return names[0], names[1]
 
     def survival(self, known: TableContext, where: str | None) -> Release:
-        """The curve of an event that is the secret."""
+        """The release of a survival curve whose event is the secret."""
         people, where = self.people(known, where)
         time, event = self.followed()
         if event != known.secret or len(people.meaning or ()) != 2:
@@ -238,7 +238,7 @@ class _Entry:
     def parts(
         self, known: TableContext, threshold: float | None, where: str | None
     ) -> Iterator[tuple[str, Any]]:
-        """What is to be read of the output: names, and what reads each."""
+        """The releases to read from the output: for each, its name and a function that reads it."""
         if self.is_survival():
             yield self.id, lambda: self.survival(known, where)
         elif self.kind == "table":
@@ -258,7 +258,7 @@ class _Entry:
             yield self.id, _refusal(f"outputs of type '{self.kind}' are not read")
 
     def grids(self, known: TableContext) -> list[tuple[str, Grid]]:
-        """The table, or one for each statistic that it shows."""
+        """The table, split into one table for each statistic that it shows."""
         paths = self.files()
         if len(paths) != 1:
             raise InvalidInput(f"a table in {len(paths)} files")
@@ -273,7 +273,7 @@ class _Entry:
         return [(label, grid.only(shown[0], label)) for label in grid.labels(shown[0])]
 
     def _named(self, grid: Grid) -> Grid:
-        """The grid, its one axis without a name named as the record says."""
+        """The grid; if exactly one axis has no name, it gets the name from the record."""
         missing = [name for name in self.variables if name not in grid.names]
         unnamed = [
             at
@@ -283,7 +283,7 @@ class _Entry:
         return grid.named(unnamed[0], missing[0]) if len(missing) == len(unnamed) == 1 else grid
 
     def statistic(self) -> str:
-        """What the table shows: the word of its summary, else of its command; counts where neither says."""
+        """What the table shows: the word in its summary or else in its command; by default counts."""
         found = re.match(r"\s*(\w+) :", str(self.plain.get("summary", "")))
         if found:
             return found[1]
@@ -292,7 +292,7 @@ class _Entry:
         return words[0] if words else "count"
 
     def people(self, known: TableContext, where: str | None) -> tuple[TableContext, str | None]:
-        """The people whom the output is about, and the condition that says so."""
+        """The people the output is about, and the condition that selects them."""
         if where is None and (call := self.call) is not None:
             where = condition_of(call)
         return known.among(where), where
@@ -307,7 +307,7 @@ class _Entry:
         if statistic not in _COUNTS:
             raise InvalidInput(f"a table of {statistic.lower()}s, not of counts")
         if known.secret not in self._columns(grid, known):
-            raise InvalidInput(f"its variables are not those of a table of {known.secret}")
+            raise InvalidInput(f"it is not a table of {known.secret}")
         changed = self.section("properties").get("mitigation", "none")
         protect: list[Protection] = []
         if changed != "none":
@@ -321,17 +321,17 @@ class _Entry:
 
     @property
     def dependent(self) -> str:
-        """The variable whose means or sums a table shows, as far as the record names it."""
+        """The variable whose means or sums a table shows; empty if the record does not name it."""
         return str(self.section("fair").get("dependent", ""))
 
     def amounts(self, statistic: str, grid: Grid, people: TableContext) -> Release:
-        """The means or sums of a real secret."""
+        """The release of a table of means, sums, minima or maxima of a real secret."""
         rounded = self.section("properties").get("mitigation") == "round"
         protect = [Rounding(_base(self.section("properties").get("round_base")))] if rounded else []
         return amounts_of_grid(grid, people, statistic, protect)
 
     def _columns(self, grid: Grid, known: TableContext) -> list[str]:
-        """The variables of a table by name; an axis without one is taken for the secret if it fits."""
+        """The names of the table's variables; an unnamed axis counts as the secret if its labels fit."""
         values = set(known.meaning or ())
         fits = (
             known.secret
@@ -341,9 +341,10 @@ class _Entry:
         return [*(name for name in grid.names if name is not None), *(name for name in fits if name)]
 
     def _suppression(self, grid: Grid, threshold: float) -> list[Protection]:
-        """What is known of hidden cells: that they are under the threshold, where that is why they are.
+        """The suppression that explains the hidden cells; empty if a count under the threshold is shown.
 
-        Nothing is declared where a smaller count is shown: then another rule was at work.
+        In that case another rule was at work. If ACRO hid some cells for other reasons, the suppression is
+        declared complementary.
         """
         shown = grid.values[~np.isnan(grid.values)]
         if (shown < threshold).any():
@@ -359,7 +360,7 @@ class _Entry:
         return [Suppression(threshold, complementary=not told)]
 
     def regression(self, known: TableContext, where: str | None) -> Release:
-        """The coefficients of a model of the secret, with their standard errors where those say more."""
+        """The coefficients of a model of the secret, with standard errors if those add information."""
         people, where = self.people(known, where)
         found = _summary(self.files())
         if found.dependent != known.secret:
@@ -367,7 +368,7 @@ class _Entry:
         if found.model not in _LOSSES:
             raise InvalidInput(f"models of kind {one_line(found.model, 40)} are not read")
         if found.people != people.public.n:
-            raise InvalidInput(f"fitted to {found.people:,} people, of {people.public.n:,}")
+            raise InvalidInput(f"fitted to {found.people:,} people, not to {people.public.n:,}")
         if len(people.meaning or ()) > 2:
             raise InvalidInput("a model of a secret of more than two values")
         levels = 0 if people.meaning == () else 2
@@ -381,7 +382,7 @@ class _Entry:
         )
         release = read(block)
         if not says_all(release) and found.errors:
-            with suppress(TellallError):  # then they are listed as not read
+            with suppress(TellallError):  # if it fails, they are listed as not read
                 release = read({**block, "std_error": list(found.errors)})
         return release if where is None else release.about(where)
 
@@ -399,12 +400,12 @@ def _are_statistics(labels: Sequence[str]) -> bool:
 
 def _base(value: Any) -> float:
     if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value < 1e9:
-        raise InvalidInput("rounded to a base that its record does not say")
+        raise InvalidInput("rounded to a base that its record does not give")
     return float(value)
 
 
 def _reasons(outcome: Mapping[str, Any]) -> dict[tuple[tuple[str, ...], tuple[str, ...]], str]:
-    """What ACRO says of each cell, by the labels of its row and its column."""
+    """ACRO's verdict on each cell, by the labels of its row and its column."""
     return {
         (_labels(row), _labels(column)): str(text)
         for column, rows in outcome.items()
@@ -414,7 +415,7 @@ def _reasons(outcome: Mapping[str, Any]) -> dict[tuple[tuple[str, ...], tuple[st
 
 
 def _labels(key: str) -> tuple[str, ...]:
-    """The labels of a line, as pandas writes them: one, or several in brackets."""
+    """The labels of a row or column as pandas writes them: one, or several in brackets."""
     if key.startswith("(") and len(key) < 2000:
         try:
             found = ast.literal_eval(key)
@@ -426,7 +427,7 @@ def _labels(key: str) -> tuple[str, ...]:
 
 
 def _know(entries: Sequence[_Entry], public: Any, view: Public, secret: str | None) -> TableContext:
-    """What the outputs are about: the secret's name and its values."""
+    """The context of the outputs: the people, and the secret's name and values."""
     given = TableContext.of(public, secret)
     found: Counter[str] = Counter()
     labels: dict[str, set[str]] = {}
@@ -439,18 +440,18 @@ def _know(entries: Sequence[_Entry], public: Any, view: Public, secret: str | No
         first = found.most_common(2)
         if not first or (len(first) == 2 and first[0][1] == first[1][1]):
             got = "none" if not first else f"{first[0][0]} and {first[1][0]} equally often"
-            raise invalid("secret", "given: the variable of the outputs that is no public column", got)
+            raise invalid("secret", "given: the variable in the outputs that is not a public column", got)
         name = first[0][0]
     if given.meaning is not None:
         return TableContext(view, name, given.meaning)
     shown = sorted(labels.get(name, set()))
     if len(shown) < 2 and any(entry.dependent == name for entry in entries if entry.shows_amounts()):
-        return TableContext(view, name, ())  # what has means and is on no axis is a real number
+        return TableContext(view, name, ())  # a variable with means and on no axis is a real number
     return TableContext(view, name, sort_values(shown) if len(shown) > 1 else ("0", "1"))
 
 
 def _strangers(entry: _Entry, given: TableContext) -> Iterator[tuple[str, list[str]]]:
-    """The variables of an output that are no public columns, with the labels they show."""
+    """The variables of an output that are not public columns, with their labels."""
     try:
         if entry.is_survival() or (entry.shows_amounts() and entry.dependent not in ("", "unknown")):
             about = entry.followed()[1] if entry.is_survival() else entry.dependent
@@ -466,12 +467,12 @@ def _strangers(entry: _Entry, given: TableContext) -> Iterator[tuple[str, list[s
             if dependent and dependent not in given.public.names:
                 yield dependent, []
     except TellallError:
-        return  # said when the output is read
+        return  # reported when the output is read
 
 
 @dataclass(frozen=True)
 class _Summary:
-    """What the printed summary of a fit says."""
+    """The printed summary of a fit."""
 
     dependent: str
     model: str
@@ -513,7 +514,7 @@ def _term(name: str) -> str:
 
 
 def _printed(values: Sequence[float]) -> float:
-    """The base that the printed coefficients are rounded to; the largest where they differ."""
+    """The base to which the printed coefficients are rounded; the largest if they differ."""
     largest = max(abs(value) for value in values)
     if largest < _LARGE:
         return float(10.0**-_DECIMALS)

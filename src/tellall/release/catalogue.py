@@ -1,7 +1,7 @@
-"""Statistics and protections by name: plain data from objects, objects from plain data.
+"""Statistics and protections by name: turns objects into plain data and plain data into objects.
 
-Nothing is registered: the lists of kinds are the catalogue, and the parameters of a class's constructor are
-its keys. A class with arguments that are not plain data overrides ``as_plain``.
+Nothing has to be registered: the public classes are the catalogue, and the parameters of a class's
+constructor are its keys. A class with arguments that are not plain data overrides ``as_plain``.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ __all__ = [
 ]
 
 KIND = "kind"
-_DEEPEST = 5  # deeper than any sum of laws that somebody writes
+_DEEPEST = 5  # nobody nests sums of laws deeper
 _LONGEST_WORD = 60  # nobody misspells a longer word
-# what other tools call the kinds here; the first word that a name contains decides
+# what other tools call these kinds; the first of these words that a name contains decides
 _ALSO_CALLED: dict[str, dict[str, str]] = {
     "statistic": {
         "pivot": "Marginals",
@@ -95,9 +95,9 @@ def kinds(what: str) -> dict[str, type[Any]]:
 
 
 def parameters(kind: type[Statistic | Protection]) -> dict[str, inspect.Parameter]:
-    """The constructor's parameters that a plan may give, which are the keys of the kind.
+    """The constructor's parameters that a plan may give: the keys of the kind.
 
-    Those a class lists as ``filled`` are left out: they are filled in when it is published.
+    Parameters that a class lists as ``filled`` are left out: publishing fills them in.
     """
     return {name: p for name, p in _accepted(kind).items() if name not in kind.filled}
 
@@ -110,7 +110,7 @@ def _accepted(kind: type) -> dict[str, inspect.Parameter]:
 
 
 def problems(what: str, plain: Any, *, saved: bool = False) -> list[tuple[str, str]]:
-    """Everything wrong with the description of a statistic or protection: (where, what) pairs."""
+    """Everything that is wrong with the description of a statistic or protection: (where, what) pairs."""
     known = _loadable(what) if saved else kinds(what)
     if not isinstance(plain, Mapping):
         example, got = next(iter(known)), one_line(plain, _LONGEST_WORD)
@@ -145,7 +145,7 @@ def build(what: str, plain: Mapping[str, Any]) -> Any:
 
 
 def to_plain(thing: Statistic | Protection) -> dict[str, Any]:
-    """The statistic or protection as plain data, its defaults left out.
+    """The statistic or protection as plain data, without defaults.
 
     Examples
     --------
@@ -168,7 +168,7 @@ def to_plain(thing: Statistic | Protection) -> dict[str, Any]:
 
 
 def published(protection: Protection) -> dict[str, Any]:
-    """What a saved release says of a protection; of a class written outside tellall the law of its error."""
+    """What a saved release says about a protection; for classes from outside tellall, its error's law."""
     return to_plain(protection if _is_own(protection) else protection.law)
 
 
@@ -193,7 +193,7 @@ def nearest(word: object, known: Mapping[str, Any] | Sequence[str]) -> str:
 
 
 def nearest_kind(what: str, name: str) -> str | None:
-    """The kind of statistic or protection that comes nearest to one tellall does not have; None: nothing.
+    """The kind that comes nearest to a statistic or protection that tellall does not have; None if none.
 
     Examples
     --------
@@ -215,12 +215,12 @@ def _is_own(thing: Any) -> bool:
 
 
 def _loadable(what: str) -> dict[str, type[Any]]:
-    """The kinds that a saved release may name: an unknown law is declared, and never carried out."""
+    """The kinds that a saved release may name: those of plans, and for protections an unknown law."""
     return {**kinds(what), Unknown.__name__: Unknown} if what == "protection" else kinds(what)
 
 
 def _depth(plain: Any) -> int:
-    """How deep kinds lie within kinds, looked at no deeper than matters: each level is built twice."""
+    """How deep kinds are nested in kinds, counted up to just over the limit."""
     layer, depth = [plain], 0
     while layer and depth <= _DEEPEST:
         inner = [part for value in layer for part in _parts(value)]
@@ -250,7 +250,7 @@ def _construct(kind: type, plain: Mapping[str, Any]) -> Any:
 
 
 def _object(value: Any) -> Any:
-    """A value of the plain data, nested kinds built."""
+    """A value of the plain data, with nested kinds built."""
     if isinstance(value, list | tuple):
         return tuple(map(_object, value))
     if isinstance(value, Mapping) and KIND in value:

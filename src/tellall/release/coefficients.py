@@ -1,4 +1,4 @@
-"""Releases of printed tables of coefficients, and what models fitted elsewhere share with them."""
+"""Releases of printed tables of coefficients, and helpers that models fitted elsewhere need too."""
 
 from __future__ import annotations
 
@@ -42,29 +42,29 @@ def read_coefficients(
     levels: int | None = None,
     where: Where | None = None,
 ) -> Release:
-    """The release of a printed table of coefficients: a row per coefficient with block, term and value.
+    """The release of a printed table of coefficients, with a row of block, term and value for each.
 
     Parameters
     ----------
     table
         A CSV, TSV or Parquet file, a frame or a mapping with columns ``block`` (which model), ``term`` (a
-        public column, or "intercept") and ``value`` (empty where it was not printed). Linear models may have
+        public column, or "intercept") and ``value`` (empty if it was not printed). Linear models may have
         ``std_error`` too: the usual standard errors, not robust ones. They count as exact to their last
-        digit, and say how far people are from the line.
+        digit, and show how far people are from the line.
     public
         The people.
     loss, penalty, penalise_intercept, tolerance
         How the models were fitted; see `Estimator`.
     intercept
-        Whether the models have one; by default, whether the table has. True with none in the table says that
-        it was fitted and not printed, which linear models forgive.
+        Whether the models have one; by default, whether the table has one. True without one in the table
+        says that it was fitted and not printed; linear models can still be used.
     noise, protect
-        What was done to the values, for example ``Rounding(1e-4)`` where four decimals are printed; or all
-        of it, in order. Standard errors are read where that leaves a bounded error.
+        What was done to the values, for example ``Rounding(1e-4)`` if four decimals are printed, or a list
+        of protections in order. Standard errors are read only if the error is bounded.
     levels
-        2 where the answer is a bit, 0 where it is a real number; read off the dataset where it has a secret.
+        2 if the secret is a bit, 0 if it is a real number; by default taken from the dataset's secret.
     where
-        Whom of these people they were fitted to; see `release_from_fits`.
+        Which of these people they were fitted to; see `release_from_fits`.
     """
     view = as_public(public) if where is None else as_public(people_of(public, where))
     columns = read_table(table) if isinstance(table, str | Path) else table
@@ -74,7 +74,7 @@ def read_coefficients(
         raise invalid("table", "with an intercept in every block or in none", "some blocks with one")
     has = printed == {True}
     if intercept is False and has:
-        raise invalid("intercept", "True or left out, as the table has one", intercept)
+        raise invalid("intercept", "True or left out, since the table has one", intercept)
     wanted = has if intercept is None else bool(intercept)
     blocks, values = [], []
     for terms in models.values():
@@ -103,10 +103,11 @@ def read_coefficients(
 
 
 def says_all(release: Release) -> bool:
-    """Whether the standard errors of this fit say nothing that the release does not say.
+    """Whether the standard errors of this fit add nothing to the release.
 
-    That is so of other losses, and of bits: there a linear fit with an intercept tells how many have the
-    secret, which is all that its standard errors add.
+    They add nothing if the release has them already, if the loss is not linear, or if the secret is a bit and
+    the fit has an intercept: then the coefficients already say how many people have the secret, which is all
+    that standard errors add.
     """
     fit = release.statistic
     while isinstance(fit, Among):
@@ -117,23 +118,23 @@ def says_all(release: Release) -> bool:
 
 
 def people_of(public: Public | Dataset | npt.ArrayLike, where: Where) -> Public | Dataset:
-    """The people whom a release is about."""
+    """The people who satisfy a condition or are in a mask."""
     people = public if isinstance(public, Dataset) else as_public(public)
     return people.take(people_where(where, as_public(people)))
 
 
 def levels_of(public: object) -> int:
-    """How many values the secret has, where the people come with one; else it is taken for a bit."""
+    """How many values the people's secret has; two if they come without a secret."""
     return public.levels if isinstance(public, Dataset) and public.secret is not None else 2
 
 
 def _spreads(table: Any, statistic: Estimator, public: Public, most: float) -> tuple[list[float], float]:
-    """The residual spread of each model as its printed standard errors tell it, and how far off it may be.
+    """The residual spread of each model, worked out from its standard errors, and how far off it may be.
 
-    Printed numbers are off by half of their last digit, and at most by ``most`` where that is more.
+    A printed number is off by at most half a unit of its last digit, or by ``most`` if that is more.
     """
     if not np.isfinite(most):
-        raise invalid("std_error", "given where values are exact or rounded alone", "other noise")
+        raise invalid("std_error", "given only if values are exact or only rounded", "other noise")
     models, errors, found = statistic.models(public), _models(table, "std_error"), []
     for j, (block, of_terms) in enumerate(errors.items()):
         if len(of_terms) != models.sizes[j] or not np.isfinite(list(of_terms.values())).all():
@@ -147,13 +148,13 @@ def _spreads(table: Any, statistic: Estimator, public: Public, most: float) -> t
 
 
 def _last_digit(term: str, block: Any, value: Any) -> float:
-    """What one unit of the last digit of a printed number is worth."""
+    """The value of one unit of a printed number's last digit."""
     exponent = Decimal(str(value).strip()).as_tuple().exponent
     return 10.0**exponent if isinstance(exponent, int) else np.nan
 
 
 def _names(table: Any) -> dict[str, Any]:
-    """The columns of a table by their names in small letters."""
+    """The columns of a table by their names in lower case."""
     columns = table.keys() if isinstance(table, Mapping) else getattr(table, "columns", None)
     if columns is None:
         raise invalid("table", "a file, a frame or a mapping of columns", type(table).__name__)
@@ -196,11 +197,9 @@ def _number(term: str, block: Any, value: Any) -> float:
     try:
         number = float(value)
     except (TypeError, ValueError):
-        raise invalid("value", "a number, or empty where none was printed", f"{value} for {term}") from None
+        raise invalid("value", "a number, or empty if none was printed", f"{value} for {term}") from None
     if np.isinf(number):
-        raise invalid(
-            "value", "finite, or empty where none was printed", f"{value} for {term} in block {block}"
-        )
+        raise invalid("value", "finite, or empty if none was printed", f"{value} for {term} in block {block}")
     return number
 
 

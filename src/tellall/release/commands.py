@@ -1,4 +1,4 @@
-"""Commands of an analyst, as text: which people and columns they name. Nothing in them is run."""
+"""Reads which people and columns an analyst's commands name, as text. Nothing in them is run."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SIGNS = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", 
 
 
 class NotUnderstood(TellallError):
-    """A command that chooses some people in a way that its text does not tell."""
+    """A command that selects some people in a way that cannot be read from its text."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Command:
 
 
 def parse_command(text: str) -> Command | None:
-    """The last call of a method in a command, such as ``acro.crosstab(df.sex, df.ill)``; None without one."""
+    """The outermost method call in a command, such as ``acro.crosstab(df.sex, df.ill)``; None without one."""
     if len(text) > _LONGEST:
         return None
     try:
@@ -43,7 +43,7 @@ def parse_command(text: str) -> Command | None:
 
 
 def words_of(command: Command, name: str) -> tuple[str, ...]:
-    """The texts that a keyword of the command has, one or a list of them.
+    """The text or texts given for a keyword of the command.
 
     Examples
     --------
@@ -58,7 +58,7 @@ def words_of(command: Command, name: str) -> tuple[str, ...]:
 
 
 def columns_of(command: Command) -> tuple[str | None, ...]:
-    """The column that each argument is, None for any other; conditions on people are looked through.
+    """The column that each argument names, whatever people it selects; None for any other argument.
 
     Examples
     --------
@@ -69,7 +69,7 @@ def columns_of(command: Command) -> tuple[str | None, ...]:
 
 
 def condition_of(command: Command) -> str | None:
-    """The condition by which a command chooses its people, or None.
+    """The condition by which a command selects its people, or None.
 
     Examples
     --------
@@ -100,7 +100,7 @@ def _is_filter(node: ast.expr) -> bool:
 
 
 def _of_call(node: ast.Call) -> str | None:
-    """What a method of a frame chooses people by: ``query`` says it; others, as head and sample, do not."""
+    """The condition in a call of ``query``; an error for methods such as head and sample, else None."""
     if not isinstance(node.func, ast.Attribute):
         return None
     if node.func.attr == "query" and node.args and isinstance(node.args[0], ast.Constant):
@@ -108,7 +108,7 @@ def _of_call(node: ast.Call) -> str | None:
         try:
             parse_condition(text)
         except TellallError:
-            raise NotUnderstood("it is about some people only, by a query not understood") from None
+            raise NotUnderstood("it is about some people only, by a query that is not understood") from None
         return text
     if node.func.attr in ("head", "tail", "sample", "dropna", "drop", "drop_duplicates"):
         raise NotUnderstood(f"it may be about some people only ({node.func.attr})")
@@ -116,7 +116,7 @@ def _of_call(node: ast.Call) -> str | None:
 
 
 def _written(node: ast.expr) -> str:
-    """A filter of pandas as a condition."""
+    """A pandas filter as a condition."""
     if isinstance(node, ast.Compare) and len(node.ops) == 1:
         sign, left, right = _SIGNS.get(type(node.ops[0])), _name(node.left), node.comparators[0]
         if sign is not None and left is not None and (value := _literal(right)) is not None:
@@ -132,11 +132,11 @@ def _written(node: ast.expr) -> str:
             values = [_literal(each) for each in listed.elts]
             if values and all(value is not None for value in values):
                 return f"{name} in [{', '.join(map(str, values))}]"
-    raise NotUnderstood("it is about some people only, by a condition not understood")
+    raise NotUnderstood("it is about some people only, by a condition that is not understood")
 
 
 def _name(node: ast.expr) -> str | None:
-    """The column that ``df.age`` or ``df["age"]`` is."""
+    """The column that ``df.age`` or ``df["age"]`` names; None for anything else."""
     if isinstance(node, ast.Attribute):
         return node.attr
     if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):

@@ -1,6 +1,6 @@
-"""Contrasts: complete tables said in sums and differences of their cells, each of them once.
+"""Contrasts: complete tables expressed as sums and differences of their cells, each of them once.
 
-How each table is said to the decoders; bounds, intervals and proofs stay on cells:
+This table says how decoders see each table. Bounds, intervals and proofs always use cells.
 
 ================================================================= =============== =====================
 a table with                                                      least squares,  LP
@@ -8,18 +8,18 @@ a table with                                                      least squares,
 ================================================================= =============== =====================
 a hidden cell, or a value that gives no equation                  cells           cells
 errors whose size depends on the value, or that cells share       cells           cells
-rounding by more than the noise that it has                       cells           cells
+rounding that is larger than its noise                            cells           cells
 more than three columns                                           cells           cells
-gross errors, declared or found out                               both            both
+gross errors, declared or detected                                both            both
 a column of more than two values                                  cells           contrasts
 none of these                                                     contrasts       contrasts
 ================================================================= =============== =====================
 
-The contrasts of two-valued columns are products of signs, for which message passing is made. Those of more
-values have no zeros, and cells have little else. A contrast is one number for all cells of a table, with
-the errors of all of them: a wrong cell spoils every contrast of its table. Where errors sit on whole tables,
-contrasts hold them apart; where they are scattered, cells do. So where there are gross errors both are tried,
-and the answer is kept that more of the cells agree with.
+The contrasts of two-valued columns are products of signs, which suit message passing. With more values,
+contrasts have no zeros, while rows of cells are mostly zeros. A contrast combines all cells of a table and
+all their errors, so one wrong cell spoils every contrast of its table. If gross errors hit whole tables,
+contrasts isolate them; if they are scattered, cells do. With gross errors both are therefore tried, and the
+answer that agrees with more of the cells is kept.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ CELLS, SIGNS, EVERY = "cells", "signs", "every"  # no contrasts, those of two-va
 
 _MOST_COLUMNS = 3  # of a table: products of more columns have no operator
 _SAME = 1e-9  # relative: spreads this near are one
-_ODD = 5.0  # standard deviations from the median at which a table's margin is not averaged with the others
+_ODD = 5.0  # a contrast this many standard deviations from the median is not averaged with the others
 
 Mask = npt.NDArray[np.bool_]
 
@@ -60,7 +60,7 @@ class Contrasts:
     operator, rows
         A row for every contrast, a column per person (and per value of a categorical secret).
     covered
-        Which published values the contrasts say; the others stay as they are.
+        Which published values the contrasts replace; the others remain.
     """
 
     operator: LinearOperator
@@ -69,11 +69,11 @@ class Contrasts:
 
 
 def say(evidence: Evidence, tables: str, *, intervals: bool, pairs: bool = False) -> System | None:
-    """The equations as decoders take them; None where that changes nothing.
+    """The equations in the form that decoders take; None if that changes nothing.
 
-    Complete tables in contrasts, as far as ``tables`` says; rounded counts of the same people in one
-    interval, or in two (``pairs``) where they count those with and those without the secret. With or without
-    the intervals of hidden values.
+    Complete tables become contrasts, as far as ``tables`` says. Rounded counts of the same people share one
+    interval; with ``pairs``, counts of those with and of those without the secret keep separate ones.
+    ``intervals`` says whether to include the intervals of hidden values.
     """
     parts = [part if intervals else part.shown for part in evidence.parts]
     said = [_in_contrasts(part, tables) for part in parts]
@@ -86,7 +86,7 @@ def say(evidence: Evidence, tables: str, *, intervals: bool, pairs: bool = False
 
 
 def _in_contrasts(part: ReleaseEquations, tables: str) -> tuple[LinearOperator, Rows]:
-    """Operator and rows with complete tables in contrasts, and the other values as they are."""
+    """Operator and rows with complete tables as contrasts and the other values unchanged."""
     said = part.contrasts(tables)
     if said is None:
         return part.operator, part.rows
@@ -100,15 +100,15 @@ def _in_contrasts(part: ReleaseEquations, tables: str) -> tuple[LinearOperator, 
 def meet_intervals(
     operator: LinearOperator, rows: Rows, *, pairs: bool = False
 ) -> tuple[LinearOperator, Rows] | None:
-    """The same with one interval for all rounded counts of the same people; None where none are rounded.
+    """The same with one interval for all rounded counts of the same people; None if no two can be merged.
 
     Notes
     -----
-    What was rounded to the nearest, and nothing else, is in an interval for sure, and so is what is hidden
-    under a threshold. The yes and the no cell of a table are two such intervals of one count, and a table of
-    the same people under other names repeats them: their errors are no accident that would average out.
-    Rows equal up to sign are found by two random projections. Intervals that exclude each other are left as
-    they are. With ``pairs`` rows of different sign stay apart.
+    A value that was only rounded to the nearest multiple lies in a certain interval, and so does a value
+    hidden under a threshold. The yes and the no cell of a table give two such intervals for one count, and a
+    table of the same people under other names repeats them. Their errors are not independent and do not
+    average out. Rows equal up to sign are found by two random projections. Intervals that exclude each other
+    are unchanged. With ``pairs``, rows of different sign are not merged.
     """
     sharp = (rows.slack > 0) & (rows.bound <= rows.slack * (1 + _SAME)) & (rows.rest <= COUNT_FLOOR)
     if not sharp.any():
@@ -152,8 +152,8 @@ def meet_intervals(
 class _Terms:
     """Contrasts of single tables.
 
-    ``key`` says which product of columns each is; ``assumed`` and ``declared`` are variances of its error,
-    ``reach`` is the largest error possible.
+    ``key`` says which product of columns each one is; ``assumed`` and ``declared`` are variances of its
+    error, ``reach`` is its largest possible error.
     """
 
     key: IntArray
@@ -171,7 +171,7 @@ class _Terms:
 def orthogonal(levels: int) -> Array:
     """A square matrix F with F Fᵀ = levels · I whose first row is ones; each further row is a contrast.
 
-    Of two values the signs (−1, 1); of more, each value against the mean of those before it (Helmert).
+    For two values, the signs (−1, 1); for more, each value against the mean of those before it (Helmert).
 
     Examples
     --------
@@ -187,22 +187,22 @@ def orthogonal(levels: int) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class CompleteTables:
-    """Published tables that can be said in contrasts.
+    """Published tables that can be expressed as contrasts.
 
     Attributes
     ----------
     layout, rows
         Where the tables lie, and a row for every published value.
     gross
-        Whether some values have gross errors; the errors of contrasts are then those of the others.
+        Whether some values have gross errors; the errors of contrasts are then computed without them.
 
     Notes
     -----
-    Let y_b be the number of people with the secret in cell b of a table, as its two published values tell it:
-    half of (yes − no + people). For every set S of the table's columns and a contrast f_j of each of them,
+    Let y_b be the number of people with the secret in cell b of a table, estimated from its two published
+    values as (yes − no + people)/2. For every set S of the table's columns and a contrast f_j of each,
     w = Σ_b Π_{j ∈ S} f_j(b_j) y_b = Σ_people s Π_{j ∈ S} f_j(x_j), with an error of variance Σ var(y_b):
     Π_{j ∈ S} (2 x_j − 1) where columns have two values (Walsh). Under independent normal errors of one size
-    nothing is lost, since the transform is orthogonal. Tables with the same S say the same w: they are
+    nothing is lost, since the transform is orthogonal. Tables with the same S give the same w: these are
     averaged by their variances, without those that are five standard deviations off the median.
     """
 
@@ -212,7 +212,7 @@ class CompleteTables:
     gross: bool = False
 
     def contrasts(self, tables: str) -> Contrasts | None:
-        """Those of tables whose columns have two values, unless errors are gross, or of every table."""
+        """The contrasts of every table, or with SIGNS only of two-valued columns without gross errors."""
         if tables == CELLS or (tables == SIGNS and self.gross):
             return None
         return self._signs if tables == SIGNS else self._every
@@ -256,7 +256,7 @@ class CompleteTables:
 
     @property
     def _errors(self) -> Rows:
-        """The rows with the errors that contrasts add up: all of them, or the ordinary ones."""
+        """The rows with the errors that contrasts add up; without gross errors, if there are some."""
         if not self.gross:
             return self.rows
         usual = np.hypot(self.rows.rest, self.rows.slack / np.sqrt(3))
@@ -264,7 +264,7 @@ class CompleteTables:
 
 
 def _complete(rows: Rows, cells: IntArray) -> Mask:
-    """Which tables are shown whole, with errors of one size of which rounding is the smaller part."""
+    """Which tables are shown completely, with errors of one size that are mostly not rounding."""
     spread, rest, slack = rows.spread[cells], rows.rest[cells], rows.slack[cells]
     shown = ~np.isnan(rows.target[cells]).any(axis=1) & np.isfinite(rows.std[cells]).all(axis=1)
     even = spread.max(axis=1) <= (1 + _SAME) * spread.min(axis=1)  # true where all are infinite
@@ -273,7 +273,7 @@ def _complete(rows: Rows, cells: IntArray) -> Mask:
 
 
 def _counts(rows: Rows, cells: IntArray, values: int) -> list[list[Array]]:
-    """For each unknown of a person: the cells' counts, variances assumed and declared, and bounds."""
+    """For each unknown of a person, the cells' counts, assumed and declared variances, and bounds."""
     # the values of a table alternate between those of the secret
     bound = np.maximum(rows.bound[cells], 0.0)
     each = (rows.target[cells], rows.spread[cells] ** 2, rows.std[cells] ** 2, bound)
@@ -289,7 +289,7 @@ def _transformed(
 ) -> Iterator[tuple[int, _Terms]]:
     """The contrasts of tables of one shape, by the number of columns in each.
 
-    ``first`` is the first factor row of each table's columns (tables × columns), of ``total``.
+    ``first`` is the first factor row of each table's columns (tables × columns); there are ``total`` rows.
     """
     matrices = [orthogonal(levels) for levels in shape]
     value = _along(said[0], matrices)
@@ -319,7 +319,7 @@ def _along(counts: Array, matrices: list[Array]) -> Array:
 
 
 def _average(terms: _Terms) -> tuple[IntArray, Rows]:
-    """Each contrast once: its key, and what is known of it."""
+    """The key of each distinct contrast, and its row averaged over all tables that have it."""
     order = np.lexsort((terms.value, terms.key))
     key, first, index, count = np.unique(
         terms.key[order], return_index=True, return_inverse=True, return_counts=True
@@ -343,7 +343,7 @@ def _sums(index: IntArray, values: Array) -> Array:
 
 
 def _factor(public: Public) -> Array | Packed:
-    """The contrasts of every column for every person: rows of signs where all columns have two values."""
+    """The contrasts of every column for every person; rows of signs if all columns have two values."""
     if set(public.levels) == {2}:
         bits = packed_or_plain((codes == 1 for codes in public.codes), len(public.levels), public.n)
         return replace(bits, low=-1.0) if isinstance(bits, Packed) else 2 * bits - 1
@@ -352,7 +352,7 @@ def _factor(public: Public) -> Array | Packed:
 
 
 def _products(factor: Array | Packed, order: int, key: IntArray) -> LinearOperator:
-    """The products of so many factor rows, by rank."""
+    """The products of ``order`` factor rows, chosen by rank."""
     if order == 0:
         return Moments(Packed.ones(1, factor.shape[1]), 1)
     everything = Moments(factor, order)

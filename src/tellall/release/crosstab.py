@@ -1,4 +1,4 @@
-"""Crosstabs made elsewhere: a printed table becomes a release, its labels matched to columns and values."""
+"""Crosstabs made elsewhere: the labels of a printed table are matched to columns and values."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from tellall.release.statistics.tables import Tables
 
 __all__ = ["amounts_of_grid", "from_crosstab", "release_of_grid"]
 
-_SAME = 1e-6  # how far a count may be off that was written down as a share
+_SAME = 1e-6  # how far a count may be off if it was written as a share
 _NORMALIZED = ("index", "columns", "all")
 
 
@@ -43,7 +43,7 @@ def from_crosstab(
     normalize: str | None = None,
     where: Where | None = None,
 ) -> Release:
-    """The release of a pandas crosstab or pivot table of counts; labels decide, positions never.
+    """The release of a pandas crosstab or pivot table of counts, matched by labels and never by position.
 
     Parameters
     ----------
@@ -53,25 +53,25 @@ def from_crosstab(
     public
         The people. One axis may be a column that they do not have: that is the secret.
     protect
-        What was done to the counts, as for `publish`; nothing where left out.
+        What was done to the counts, as for `publish`; by default nothing.
     absent
-        What a combination of labels that the table does not show means: "zero" (nobody) or "unknown". A
-        missing value in a cell that it does show is always one that was hidden.
+        What it means if the table does not show a combination of labels: "zero" (nobody has it) or
+        "unknown". A missing value in a cell that is shown was always hidden.
     secret
-        The name of the secret; taken from the dataset, or the one axis that is no public column.
+        The name of the secret; by default that of the dataset, or the one axis that is not a public column.
     meaning
         All values of the secret, in the order of their codes. By default those of the dataset, or those that
-        the table shows: numbers ascending, then text.
+        the table shows: in numerical order if all are numbers, otherwise as text.
     normalize
-        "index", "columns" or "all", where the table shows shares; read off its numbers where left out.
+        "index", "columns" or "all" if the table shows shares; by default inferred from its numbers.
     where
-        Whom of these people the table is about: a condition such as ``"age < 40"``, or a mask.
+        Which of these people the table is about: a condition such as ``"age < 40"``, or a mask.
 
     Notes
     -----
-    Totals are equations of their own where cells are hidden, unless they are the sums of the cells shown.
-    Shares without further protection become the counts they came from. A table of other people than these is
-    refused, as far as its totals show it.
+    If cells are hidden, totals are equations of their own, unless they are just the sums of the cells shown.
+    Shares without further protection become the counts they came from. A table of other people is refused if
+    its totals reveal that.
 
     Examples
     --------
@@ -123,7 +123,7 @@ def amounts_of_grid(
 ) -> Release:
     """The release of a table of sums, means, minima or maxima ("sum", "mean", "min", "max") of a real secret.
 
-    Its totals are left out. ``counts``, of the same labels, has the number of people behind each sum or mean.
+    Its totals are left out. ``counts`` has the same labels and the number of people behind each sum or mean.
     """
     shown = [
         understand(one.without_totals(), known)[0] for one in ((grid,) if counts is None else (grid, counts))
@@ -147,7 +147,7 @@ def amounts_of_grid(
 
 
 def _body(grid: Grid, variables: Sequence[Variable]) -> tuple[list[int], list[int]]:
-    """The rows and columns that are no totals."""
+    """The rows and columns that are not totals."""
     down = grid.down
     rows = [i for i, row in enumerate(grid.rows) if TOTAL not in codes_of(row, variables[:down])]
     columns = [j for j, line in enumerate(grid.columns) if TOTAL not in codes_of(line, variables[down:])]
@@ -157,7 +157,7 @@ def _body(grid: Grid, variables: Sequence[Variable]) -> tuple[list[int], list[in
 def _shares(
     grid: Grid, variables: Sequence[Variable], normalize: str | None, *, blurred: bool
 ) -> tuple[str, float] | None:
-    """Of what the values are shares, and what a whole is (1, or 100 for percentages); None for counts."""
+    """What the values are shares of, and what they add up to (1, or 100 for percentages); None for counts."""
     body = grid.take(*_body(grid, variables)).values
     shown = body[~np.isnan(body)]
     whole = bool(np.all(np.abs(shown - np.rint(shown)) < 1e-9))
@@ -173,14 +173,14 @@ def _shares(
             ):
                 return kind, total
     rule = "a table of whole counts, or of shares that add up to 1 (or 100) by row, by column or in all"
-    advice = "Rounded shares need protect=Rounding(...); where cells are hidden say normalize=."
+    advice = "Rounded shares need protect=Rounding(...); if cells are hidden, give normalize=."
     raise invalid("frame", rule, "other numbers", advice)
 
 
 def _as_counts(
     table: PrintedTable, grid: Grid, variables: Sequence[Variable], shares: tuple[str, float]
 ) -> PrintedTable:
-    """The counts that shares came from: multiplied by the people they are shares of."""
+    """The counts that shares came from: each share times the number of people it is a share of."""
     kind, total = shares
     people = table.people()
     kept = _kept(table, grid, variables, kind)
@@ -194,7 +194,7 @@ def _as_counts(
     counts: dict[Codes, float] = {}
     for cell, value in table.values.items():
         if TOTAL in cell:
-            continue  # a share of a share says nothing that the cells do not
+            continue  # the share in a total adds nothing to the cells
         base = tuple(code if at in kept else TOTAL for at, code in enumerate(cell))
         size = sizes.get(base if len(table.columns) in kept else base[: len(table.columns)], 0)
         count = value / total * size
@@ -206,7 +206,7 @@ def _as_counts(
 
 
 def _kept(table: PrintedTable, grid: Grid, variables: Sequence[Variable], kind: str) -> set[int]:
-    """The variables, by their place in a cell, within whose categories shares add up."""
+    """The variables within whose categories shares add up, by their place in a cell."""
     if kind == "all":
         return set()
     inside = range(grid.down) if kind == "index" else range(grid.down, len(variables))
@@ -218,10 +218,10 @@ def _kept(table: PrintedTable, grid: Grid, variables: Sequence[Variable], kind: 
 def _unknown_sizes(
     table: PrintedTable, kept: set[int], people: dict[Codes, int], total: float
 ) -> dict[Codes, float]:
-    """How many people have each value of the secret, where shares are shares of them.
+    """How many people have each value of the secret, if the shares are of those people.
 
-    The people of each combination of public categories are known, and are the sum over values of share ×
-    size: as many equations as combinations for as many sizes as values.
+    The number of people in each combination of public categories is known. It is the sum over values of
+    share × size, which gives one equation per combination, and there is one unknown size per value.
     """
     groups: dict[Codes, list[Codes]] = {}
     for cell in people:
@@ -246,7 +246,7 @@ def _changed_shares(
     protect: Any,
     absent: str,
 ) -> Release:
-    """Shares that were changed afterwards, as fractions of all people or as rates within public cells."""
+    """The release of shares that were changed, as fractions of all people or as rates in public cells."""
     kind, total = shares
     kept = _kept(table, grid, variables, kind)
     scale = {frozenset(): "fractions", frozenset(range(len(table.columns))): "rates"}.get(frozenset(kept))
@@ -255,7 +255,7 @@ def _changed_shares(
             "Give counts, or shares (no percentages) of all people or of those with equal public columns."
         )
         raise invalid("protect", "left out for these shares", kind, advice)
-    values = _filled(table, "unknown" if scale == "rates" else absent)  # nobody has no rate
+    values = _filled(table, "unknown" if scale == "rates" else absent)  # an empty cell has no rate
     levels = len(table.meaning)
     return Release.from_values(
         _marginals(table, scale), values, public=table.public, protect=protect, levels=levels
@@ -266,7 +266,7 @@ def _changed_shares(
 
 
 def _check_people(table: PrintedTable, absent: str) -> None:
-    """Refuses a table without noise that cannot be about these people."""
+    """Raises an error if a table without noise cannot be about these people."""
     if any(value < 0 for value in table.values.values()):
         raise invalid("frame", "a table of numbers of people", "numbers below zero")
     if absent == "zero" and (gone := _dropped(table)):
@@ -285,12 +285,12 @@ def _check_people(table: PrintedTable, absent: str) -> None:
         if least > count or (not open_ended and least < count):
             got = f"{least:g} of the {count} with {_named(table, cell)}"
             raise invalid(
-                "frame", "a table of these people", got, "Is it about some of them only? Say where."
+                "frame", "a table of these people", got, "Is it about only some of them? Say so with where=."
             )
 
 
 def _dropped(table: PrintedTable) -> str:
-    """How many people have a value that is under no label of the table; missing values are dropped anyway."""
+    """The error text if some people's values have no label in the table; missing values do not count."""
     for index, codes in zip(table.columns, table.codes, strict=True):
         column = table.public.columns[index]
         missing = np.asarray(table.public.codes[index]) == column.levels - 1 if column.gaps else np.False_
@@ -334,7 +334,7 @@ def _every_cell(table: PrintedTable) -> list[Codes]:
 
 
 def _say_nothing(table: PrintedTable, totals: Sequence[Codes]) -> bool:
-    """Whether totals are sums of the cells that are shown, so that they say nothing of hidden ones."""
+    """Whether the totals are just sums of the shown cells, so that they say nothing about hidden ones."""
     cells = {cell: value for cell, value in table.values.items() if TOTAL not in cell}
     if not any(map(np.isnan, cells.values())):
         return True
@@ -370,7 +370,7 @@ def _filled(table: PrintedTable, absent: str) -> Array:
     for axis, index in enumerate(table.columns):
         column = table.public.columns[index]
         if column.gaps and column.labels[-1] not in table.labels[axis]:
-            out[(slice(None),) * axis + (column.levels - 1,)] = np.nan  # people whom the table drops
+            out[(slice(None),) * axis + (column.levels - 1,)] = np.nan  # the table drops these people
     for cell, value in table.values.items():
         if TOTAL not in cell:
             places = [

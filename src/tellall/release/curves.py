@@ -1,4 +1,4 @@
-"""Survival curves made elsewhere: fitted by lifelines (not imported), or printed, a line for each time."""
+"""Survival curves made elsewhere: fitted by lifelines (not imported), or printed with a line per time."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ def curve_of_lines(
     *,
     value: str = "",
 ) -> Release:
-    """The release of a survival curve over a public column; ``value`` is its header where that is unusual."""
+    """The release of a survival curve over a public column; ``value`` is its header if that is unusual."""
     return _release(_points(lines, value), people.public, time, protect)
 
 
 def _points(lines: Sequence[Sequence[Any]], value: str = "") -> Array:
-    """The times of a curve and its values there, in the order of time."""
+    """The times of a curve and its values, in order of time."""
     filled = [line for line in lines if any(map(label_text, line))]
     found = survival_columns(filled, value)
     if found is None:
@@ -76,20 +76,20 @@ def from_curve(
     ----------
     curve
         A fitted ``KaplanMeierFitter`` (its ``survival_function_`` and ``event_table`` are read), or a frame
-        whose index or column of times is called as lifelines, R or Stata call it.
+        whose index or column of times has the name that lifelines, R or Stata give it.
     public
-        The people, the secret being whether the event was seen.
+        The people; the secret is whether the event was seen.
     time
         The public column of follow-up times.
     protect
-        What was done to the curve, as for `publish`; nothing where left out.
+        What was done to the curve, as for `publish`; by default nothing.
     where
-        Whom of the people it is about.
+        Which of the people it is about.
 
     Notes
     -----
-    Labels decide, never positions. A fit with weights or late entry is refused: its curve is not the product
-    that `SurvivalCurve` takes apart.
+    Columns are found by their names, never by position. A fit with weights or late entry is refused: its
+    curve is not the product that `SurvivalCurve` takes apart.
     """
     view = as_public(public)
     frame = getattr(curve, "survival_function_", curve)
@@ -110,7 +110,7 @@ def from_curve(
 
 
 def _check_fitter(fitter: Any, people: int) -> None:
-    """Refuses a fit of lifelines that is not the plain one of these people."""
+    """Raises an error unless this is a plain lifelines fit of these people."""
     weights = getattr(fitter, "weights", None)
     if weights is not None and np.any(np.asarray(weights, dtype=np.float64) != 1):
         raise invalid("curve", "a fit without weights", "one with weights")
@@ -121,12 +121,12 @@ def _check_fitter(fitter: Any, people: int) -> None:
     if np.any(entered[1:] != 0):
         raise invalid("curve", "a fit of people who are seen from the start", "one with late entry")
     if int(entered[0]) != people:
-        advice = "Say with where= whom of them it is about."
+        advice = "Say with where= which of them it is about."
         raise invalid("public", "the people of the curve", f"{people:,}, not {int(entered[0]):,}", advice)
 
 
 def survival_columns(lines: Sequence[Sequence[Any]], value: str = "") -> tuple[int, int] | None:
-    """Which columns hold the times and the survival curve; None where it is no curve.
+    """Which columns hold the times and the survival curve; None if there is no curve.
 
     Examples
     --------

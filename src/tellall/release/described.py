@@ -1,4 +1,4 @@
-"""Folders of tables in CSV or Excel files, described by a small TOML file that lies beside them."""
+"""Reads folders of tables in CSV or Excel files, described by a small TOML file next to them."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ _LARGEST = 2**20
 _AMOUNTS = {"means": "mean", "sums": "sum", "minima": "min", "maxima": "max"}
 _ERRORS = ("std.error", "std. error", "std err", "std. err.", "standard error", "stderr", "se", "bse")
 _UNREAD = (
-    "they are not read, and say how far people are from the line. If they are the usual ones and not robust, "
-    "standard_errors = true in tables.toml has them attacked"
+    "not read, although they show how far people are from the line. If they are the usual ones and not "
+    "robust, set standard_errors = true in tables.toml to have them attacked"
 )
-_QUANTILES = "no attack here uses quantiles. Publish counts by range to have them checked"
+_QUANTILES = "no attack uses quantiles. Publish counts by range to have them checked"
 _ESTIMATES = ("coef", "coef.", "coefficient", "coefficients", "coeff", "estimate", "value", "b", "beta")
 
 
@@ -81,7 +81,7 @@ def _document(path: Path) -> Any:
 
 
 def _with_meaning(given: TableContext, folder: Path, tables: Sequence[Any]) -> TableContext:
-    """What is known with the secret's values: those of the people, else all that the tables show."""
+    """The context with the secret's values: those of the people, or else all that the tables show."""
     if given.meaning is not None:
         return given
     shown: set[str] = set()
@@ -90,18 +90,18 @@ def _with_meaning(given: TableContext, folder: Path, tables: Sequence[Any]) -> T
             try:
                 grid = _grid(files.fits_inside(folder, entry.file, what="file"), entry, given)
             except TellallError:
-                continue  # said when the table is read
+                continue  # reported when the table is read
             for at, name in enumerate(grid.names):
                 if name == given.secret:
                     shown |= {label for label in grid.labels(at) if label.lower() not in TOTALS}
     if any(entry.kind in _AMOUNTS for entry in tables):
-        return TableContext(given.public, given.secret, ())  # what has means and sums is a real number
+        return TableContext(given.public, given.secret, ())  # a secret with means or sums is a real number
     meaning = sort_values(sorted(shown)) if len(shown) > 1 else ("0", "1")
     return TableContext(given.public, given.secret, meaning)
 
 
 def _grid(path: Path, entry: Any, known: TableContext) -> Grid:
-    """The table of a file, its axis across named as the description says."""
+    """The table in a file; the axis across its columns gets the name from the description."""
     names = [*known.public.names, *([known.secret] if known.secret else [])]
     grid = grid_of_rows(read_cells(path, sheet=entry.sheet or None), names, path.name)
     across = entry.across
@@ -134,7 +134,7 @@ def _read(path: Path, entry: Any, known: TableContext) -> Release:
 
 
 def _amounts(grid: Grid, entry: Any, people: TableContext, protect: Sequence[Protection]) -> Release:
-    """Means, sums or extremes, in the cells of a table or in a column of their own; counts in another."""
+    """The release of means, sums or extremes, from the cells of a table or from a column of a list."""
     if entry.count and entry.kind not in ("means", "sums"):
         raise invalid(
             "count", "left out of minima and maxima", entry.count, "Describe it as a table of counts."
@@ -161,7 +161,7 @@ def _survival(path: Path, entry: Any, people: TableContext, protect: Sequence[Pr
 
 
 def _errors_at(path: Path, entry: Any) -> int | None:
-    """Where a printed model shows its standard errors; None where it does not."""
+    """The column of standard errors in a printed model; None if it has none."""
     lines = (list(map(label_text, line)) for line in read_cells(path, sheet=entry.sheet or None))
     heads = next(filter(any, lines), [])
     return next((j for j, head in enumerate(heads) if head.lower().replace("_", " ") in _ERRORS), None)
@@ -171,7 +171,7 @@ def _coefficients(path: Path, entry: Any, people: TableContext, protect: Sequenc
     lines = [line for line in read_cells(path, sheet=entry.sheet or None) if any(map(label_text, line))]
     found = coefficient_columns(lines)
     if found is None:
-        raise InvalidInput("no column of terms and of coefficients is found")
+        raise InvalidInput("it has no columns of terms and coefficients")
     term, value = found
     rows = [line for line in lines[1:] if len(line) > max(found)]
     table = {
@@ -189,7 +189,7 @@ def _coefficients(path: Path, entry: Any, people: TableContext, protect: Sequenc
 
 
 def coefficient_columns(lines: Sequence[Sequence[Any]]) -> tuple[int, int] | None:
-    """Which columns of a printed model hold the terms and the coefficients; None where it is no model.
+    """Which columns of a printed model hold the terms and the coefficients; None if it is not a model.
 
     Examples
     --------

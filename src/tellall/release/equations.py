@@ -40,8 +40,8 @@ __all__ = [
     "labels_among",
 ]
 
-# The least spread that an attack assumes for a count, exact ones included: an attack that is infinitely sure
-# of whole numbers locks in. Chosen among 0.3, 0.2, 0.1, 0.05 on two data sets of statsmodels (fair, randhie).
+# The least spread that an attack assumes for a count, even an exact one: an attack that is infinitely sure
+# of whole numbers gets stuck. Chosen among 0.3, 0.2, 0.1, 0.05 on two statsmodels data sets (fair, randhie).
 COUNT_FLOOR = 0.1
 
 
@@ -54,9 +54,10 @@ class Equations:
     operator, target
         On an exact release ``operator @ secret == target``; a row whose target is missing (NaN) says nothing.
     alike
-        A label per person; equal labels promise equal columns of the operator.
+        A label per person; people with equal labels have equal columns of the operator.
     gain, reach
-        What the standard deviation and the bound of a published value's error are multiplied by in each row.
+        The factors that turn the standard deviation and the bound of a published value's error into those of
+        its row.
     doubt
         The standard deviation of a further error of each row, beyond what was done to the published value.
     floor
@@ -64,7 +65,7 @@ class Equations:
     skipped
         Values that give no equation, and why.
     numbers
-        What the values say of real numbers beside the equations; None where that is nothing.
+        What the values say about real numbers in addition to the equations; None if nothing.
     """
 
     operator: LinearOperator
@@ -89,12 +90,12 @@ class Equations:
 
 
 def columns_of(people: IntArray, n: int, width: int) -> IntArray:
-    """The columns of some of n people, of ``width`` in all: n for every value of the secret."""
+    """The columns of some of n people, among ``width`` columns in all: n for each value of the secret."""
     return np.asarray((np.arange(width // n)[:, None] * n + people).ravel())
 
 
 def labels_among(alike: IntArray, people: IntArray, n: int) -> IntArray:
-    """The labels of some of n people, and one further label for all the others."""
+    """A label for each of n people: these people keep theirs, all others share one further label."""
     out = np.full(n, alike.max(initial=-1) + 1)
     out[people] = alike
     return out
@@ -102,26 +103,26 @@ def labels_among(alike: IntArray, people: IntArray, n: int) -> IntArray:
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """What is known of the value and the error of each equation.
+    """What is known about the value and the error of each equation.
 
     Attributes
     ----------
     target
-        z, the published value less the part that does not depend on the secret; the middle of the interval
-        where no value is shown.
+        z, the published value minus the part that does not depend on the secret; if no value is shown, the
+        middle of its interval.
     std
         The standard deviation of the error.
     spread
         The standard deviation that an attack assumes, never below the floor.
     bound
-        The largest possible error, infinite without one; below zero where no value is possible at all.
+        The largest possible error; infinite if there is no bound, below zero if no value is possible at all.
     slack
         Half the width of the interval that rounding or hiding leaves; zero without one.
     rest
-        The standard deviation of the error beside that interval and beside gross errors, never below the
+        The standard deviation of the error without that interval and without gross errors, never below the
         floor.
     unseen
-        Whether no value is shown, so that the interval is all there is.
+        Whether no value is shown, so that only the interval is known.
     """
 
     target: Array
@@ -134,7 +135,7 @@ class Rows:
 
     @classmethod
     def exact(cls, target: Array) -> Rows:
-        """Equations between counts that hold without an error."""
+        """Equations between counts that hold exactly."""
         none, floor = np.zeros(target.size), np.full(target.size, COUNT_FLOOR)
         return cls(target, none, floor, none, none, floor, np.zeros(target.size, dtype=bool))
 
@@ -154,9 +155,9 @@ class Rows:
 
 @dataclass(frozen=True, eq=False)
 class Possible:
-    """The least and the largest count possible for each value; ``low > high`` where none is.
+    """The least and the largest count possible for each value; ``low > high`` if none is possible.
 
-    ``gaps`` lists, by the index of a value, counts between these that are not possible.
+    ``gaps`` lists impossible counts between the two, by the index of the value.
     """
 
     low: Array
@@ -166,7 +167,7 @@ class Possible:
 
 @dataclass(frozen=True, eq=False)
 class Stretches:
-    """Neighbouring values whose sum is known better than each: from ``start`` up to ``stop``, both inside."""
+    """Stretches of neighbouring values, ``start`` to ``stop`` inclusive, with limits on their sums."""
 
     start: IntArray
     stop: IntArray
@@ -181,11 +182,11 @@ class Facts:
     Attributes
     ----------
     low, high
-        One for every published value, shown or hidden; infinite where nothing is certain.
+        One for every published value, shown or hidden; infinite if nothing is certain.
     gaps
-        By row: whole numbers between these that A s cannot be.
+        By row, whole numbers between the two that A s cannot be.
     stretches
-        Sums of neighbouring rows that are certain too; None without such.
+        Sums of neighbouring rows with certain limits; None if there are none.
     """
 
     low: Array
@@ -195,7 +196,7 @@ class Facts:
 
     @classmethod
     def of(cls, possible: Possible, offset: Array, stretches: Stretches | None = None) -> Facts:
-        """The facts about rows, A s being the count and an offset; none where the offset is NaN."""
+        """The facts about rows, where A s is the count plus an offset; nothing is certain if that is NaN."""
         lost = np.isnan(offset)
         possible = Possible(
             np.where(lost, -np.inf, possible.low), np.where(lost, np.inf, possible.high), possible.gaps
@@ -219,12 +220,12 @@ class ReleaseEquations:
     source
         An operator with a row for every published value.
     index, rows
-        Which value each equation comes from, and what is known of it. Values that are hidden come last and
-        may appear again there, with an interval.
+        Which value each equation comes from, and what is known about it. Rows that only give an interval
+        (``rows.unseen``) come last; a value may have rows of both kinds.
     noise
         The law of the error of a published value, on the count scale.
     alike
-        A label per person; equal labels promise equal columns of the operator.
+        A label per person; people with equal labels have equal columns of the operator.
     facts
         What is certain about each row of ``source``: all that proofs use.
     skipped
@@ -232,11 +233,11 @@ class ReleaseEquations:
     notes
         What is odd about the values; they are used anyway.
     tables
-        The tables among the values that can be said in contrasts; None without such.
+        The tables among the values that can be expressed as contrasts; None if there are none.
     columns
-        Which columns are those of the people of the release, where they are not everybody's.
+        The columns of the people in the release; None if it is about everybody.
     numbers
-        What is certain of real numbers beside the equations; None where that is nothing.
+        What is certain about real numbers in addition to the equations; None if nothing.
     """
 
     source: LinearOperator
@@ -283,7 +284,7 @@ class ReleaseEquations:
 
     @cached_property
     def hidden(self) -> Self | None:
-        """The intervals of values that are not shown; None if nothing is known of them."""
+        """The intervals of values that are not shown; None if nothing is known about them."""
         unseen = self.rows.unseen
         if not unseen.any():
             return None
@@ -297,9 +298,9 @@ class System:
     Attributes
     ----------
     rows
-        What is known of each equation.
+        What is known about each equation.
     size
-        The people of each unknown: no count is above it.
+        The number of people in each unknown's group; no count is above it.
     value
         Which value of the secret each unknown counts; all zero for bits.
     """
@@ -321,7 +322,7 @@ class Evidence:
     device
         The device on which products with the system's operator are computed.
     consistent
-        False where the values contradict each other, so that no bound follows from them.
+        False if the values contradict each other, so that no bound follows from them.
     """
 
     parts: tuple[ReleaseEquations, ...]
@@ -343,22 +344,22 @@ class Evidence:
     def together(cls, parts: Sequence[Evidence]) -> Evidence:
         """The evidence of several releases at once."""
         whole = cls(tuple(part for evidence in parts for part in evidence.parts))
-        groups = [evidence.__dict__.get("groups") for evidence in parts]  # where they are found already
+        groups = [evidence.__dict__.get("groups") for evidence in parts]  # if already computed
         if groups[0] is not None and all(each is groups[0] for each in groups):
             whole.__dict__["groups"] = groups[0]
         return whole
 
     def at(self, target: Array) -> Evidence:
-        """The same equations of one release with other values; what follows from the equations is kept."""
+        """The same equations of one release with other values, keeping what does not depend on values."""
         (part,), system = self.parts, self.system
         moved = replace(self, parts=(replace(part, rows=replace(part.rows, target=target)),))
         known = {"operator": self.operator, "groups": self.groups}
         known["system"] = replace(system, rows=replace(system.rows, target=target))
-        moved.__dict__.update(known)  # where its cached properties are kept
+        moved.__dict__.update(known)  # fills the cached properties
         return moved
 
     def on(self, device: Device) -> Evidence:
-        """The same with products computed on that device; on the CPU, with a warning, if they cannot be."""
+        """The same with products computed on that device; if it cannot, on the CPU and with a warning."""
         moved = replace(self, device=device)
         try:
             _ = moved.system
@@ -369,12 +370,12 @@ class Evidence:
 
     @property
     def n(self) -> int:
-        """How many people."""
+        """How many people there are."""
         return self.parts[0].alike.size
 
     @cached_property
     def covered(self) -> npt.NDArray[np.bool_]:
-        """Whom the releases are about."""
+        """Which people the releases are about."""
         out = np.zeros(self.n, dtype=bool)
         for part in self.parts:
             out[slice(None) if part.columns is None else part.columns[part.columns < self.n]] = True
@@ -394,12 +395,12 @@ class Evidence:
 
     @cached_property
     def rows(self) -> Rows:
-        """What is known of each row of the operator."""
+        """What is known about each row of the operator."""
         return Rows.concat([part.shown.rows for part in self.parts])
 
     @property
     def target(self) -> Array:
-        """z, each published value less the part that does not depend on the secret."""
+        """z, each published value minus the part that does not depend on the secret."""
         return self.rows.target
 
     @property
@@ -415,9 +416,9 @@ class Evidence:
 
     @property
     def contaminated(self) -> bool | None:
-        """Whether some rows have gross errors, as far as the declared laws say; None where they may.
+        """Whether some rows have gross errors according to the declared laws; None if they may.
 
-        Values that contradict each other have some.
+        Values that contradict each other do.
         """
         if not self.consistent or any(part.noise.ordinary != part.noise for part in self.parts):
             return True
@@ -435,22 +436,22 @@ class Evidence:
 
     @cached_property
     def numbers(self) -> NumberRange:
-        """What is certain of real numbers beside the equations."""
+        """What is certain about real numbers in addition to the equations."""
         return narrowest((part.numbers for part in self.parts), self.n)
 
     @cached_property
     def groups(self) -> Patterns:
-        """The people no release tells apart."""
+        """The groups of people whom no release tells apart."""
         return group_rows(np.stack([part.alike for part in self.parts]))
 
     @cached_property
     def system(self) -> System:
-        """The same equations about groups of people instead of persons."""
+        """The same equations, about groups of people instead of single people."""
         return self.grouped_system(self.operator, self.rows)
 
     @cached_property
     def everything(self) -> System:
-        """The system, with a row for each interval that a hidden value lies in."""
+        """The system, with a further row for the interval of each hidden value."""
         if all(part.hidden is None for part in self.parts):
             return self.system
         operator = Stack([part.operator for part in self.parts])
@@ -465,9 +466,9 @@ class Evidence:
         return System(OnDevice.move(self._of_groups(operator), self.device), rows, size, value)
 
     def _of_groups(self, operator: LinearOperator) -> LinearOperator:
-        """The operator on groups, with a row for each where everybody has one of several values."""
+        """The operator on groups; if a person has several unknowns, with a further row for each group."""
         columns = (np.arange(self.values)[:, None] * self.n + self.groups.first).ravel()
-        if not np.array_equal(columns, np.arange(operator.shape[1])):  # else everybody is a group
+        if not np.array_equal(columns, np.arange(operator.shape[1])):  # else each person is a group
             operator = operator.take(columns)
         if self.values == 1:
             return operator
@@ -476,7 +477,7 @@ class Evidence:
 
     @cached_property
     def certain(self) -> Certain:
-        """What every possible secret must satisfy, as far as single values and sums of neighbours say it."""
+        """What every possible secret must satisfy, from single values and sums of neighbouring values."""
         said = _join_facts(self.parts)
         operator, low, high, origin = self._of_groups(said.operator), said.low, said.high, said.origin
         if self.values > 1:
@@ -492,7 +493,7 @@ class Evidence:
 
     @cached_property
     def enclosure(self) -> Enclosure:
-        """What every possible secret must satisfy: bounds on each group's count."""
+        """Bounds on each group's count that hold for every possible secret."""
         size = self.system.size
         if not self.consistent:
             return Enclosure(np.zeros(size.size), size.astype(np.float64), empty=True)
@@ -505,15 +506,15 @@ class Evidence:
         return not box.empty and bool((box.lower > 0).any() or (box.upper < self.system.size).any())
 
     def within(self, enclosure: Enclosure) -> Evidence:
-        """The same, knowing tighter bounds than propagation finds."""
+        """The same with tighter bounds than propagation finds."""
         known = replace(self)
         kept = ("operator", "rows", "groups", "system", "everything", "certain", "_row_space")
         known.__dict__.update({name: self.__dict__[name] for name in kept if name in self.__dict__})
-        known.__dict__["enclosure"] = enclosure  # where cached properties are kept
+        known.__dict__["enclosure"] = enclosure  # fills the cached property
         return known
 
     def unbounded(self) -> Evidence:
-        """The same without bounds: none follow from values that contradict each other."""
+        """The same without bounds, for values that contradict each other."""
         return replace(self, consistent=False)
 
     @cached_property
@@ -532,7 +533,7 @@ class Evidence:
 
     @property
     def pinned(self) -> int:
-        """How many people the equations alone determine: people without others like them."""
+        """How many people the equations alone determine; each is the only person in their group."""
         fixed = (self.determined & (self.system.size == 1)).reshape(self.values, -1).all(axis=0)
         return int(fixed.sum())
 
@@ -559,9 +560,9 @@ class Evidence:
 
 @dataclass(frozen=True, eq=False)
 class Certain:
-    """low ≤ operator @ unknowns ≤ high for every secret that is possible.
+    """Limits that hold for every possible secret: low ≤ operator @ unknowns ≤ high.
 
-    ``gaps`` lists, by row, whole numbers between these that do not occur. ``origin`` has the index of the
+    ``gaps`` lists, by row, whole numbers between the two that do not occur. ``origin`` has the index of the
     release and of the value that each row comes from; −1 for a sum of values, or for no value at all.
     """
 
@@ -573,7 +574,7 @@ class Certain:
 
 
 def _join_facts(parts: Sequence[ReleaseEquations]) -> Certain:
-    """What is certain from all of these releases, a column of the operator per person."""
+    """What is certain from all of these releases; the operator has a column per person."""
     found: list[Certain] = []
     for release, part in enumerate(parts):
         facts = part.facts

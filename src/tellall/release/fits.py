@@ -37,27 +37,27 @@ _SKLEARN = {
     "PoissonRegressor": "poisson",
 }
 _DIRECT = ("auto", "svd", "cholesky")
-_NEWTON, _OTHER = 1e-8, 1e-5  # what statsmodels' solvers leave of a mean gradient, at their defaults
+_NEWTON, _OTHER = 1e-8, 1e-5  # the mean gradient that statsmodels' solvers leave, at their defaults
 _NOT_THESE = 0.01  # a share of the gradient this large is not rounding: other people, or another loss
 _PLAIN = "an unweighted, differentiable fit whose minimum is inside its domain"
 
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """A fitted model as far as its coefficients and the equation they solve go.
+    """A fitted model: its coefficients and what is needed to write down the equation they solve.
 
     Attributes
     ----------
     terms, coefficients
-        The names of the columns (None where the object does not know them) and their coefficients.
+        The names of the columns (None if the object does not know them) and their coefficients.
     intercept
-        The intercept, None where the model has none.
+        The intercept; None if the model has none.
     penalty, penalty_each
         The ridge λ, and a further one per person.
     tolerance
-        What the solver may have left of each entry of the mean gradient, estimated from its own settings.
+        How large the solver may have left each entry of the mean gradient, estimated from its settings.
     spread
-        The residual spread that the usual standard errors of a linear fit say; None where it has none.
+        The residual spread behind the usual standard errors of a linear fit; None if it has none.
     """
 
     loss: str
@@ -72,15 +72,16 @@ class Fitted:
 
 
 def read_fit(results: Any) -> Fitted:
-    """The fit that a statsmodels results object or a scikit-learn estimator holds.
+    """The fit in a statsmodels results object or a scikit-learn estimator.
 
     Notes
     -----
-    statsmodels, also by formula: OLS, Logit, Probit, Poisson, and GLM with the canonical link or probit's;
-    scikit-learn: LinearRegression, Ridge, LogisticRegression and PoissonRegressor, with alpha or C, penalty
-    and solver read from them, also at the end of a pipeline that chooses columns and codes categories. What
-    does not solve Σ ∂ℓ + λθ = 0 is refused: weights, offsets, an L1 penalty, sign constraints, an unconverged
-    fit. Sample weights given to scikit-learn's ``fit`` leave no trace and cannot be noticed.
+    statsmodels, also by formula: OLS, Logit, Probit, Poisson, and GLM with the canonical link or probit's.
+    scikit-learn: LinearRegression, Ridge, LogisticRegression and PoissonRegressor, whose alpha or C, penalty
+    and solver are read, also at the end of a pipeline that selects columns and codes categories. Fits that do
+    not solve Σ ∂ℓ + λθ = 0 are refused: those with weights, offsets, an L1 penalty or sign constraints, and
+    those that did not converge. Sample weights given to scikit-learn's ``fit`` leave no trace, so they cannot
+    be noticed.
     """
     if hasattr(results, "named_steps"):
         return _from_pipeline(results)
@@ -111,7 +112,7 @@ def _from_statsmodels(results: Any) -> Fitted:
             raise _unfit(_PLAIN, name)
     settings, outcome = getattr(results, "mle_settings", {}), getattr(results, "mle_retvals", {})
     if not getattr(results, "converged", True) or not (outcome or {}).get("converged", True):
-        raise _unfit("converged", "a fit that is not")
+        raise _unfit("converged", "a fit that did not converge")
     solver = str((settings or {}).get("optimizer", "newton"))
     tolerance = 0.0 if kind == "OLS" else _NEWTON if solver.lower() in ("newton", "irls") else _OTHER
     names = [str(name) for name in model.exog_names]
@@ -167,7 +168,7 @@ def _from_sklearn(model: Any) -> Fitted:
 
 
 def _from_pipeline(pipeline: Any) -> Fitted:
-    """The last step's fit; the steps before it name its terms, and may only choose and code columns."""
+    """The last step's fit; the steps before it name its terms and may only select and code columns."""
     *before, (_, last) = pipeline.steps
     for name, step in before:
         _refuse_change(name, step)
@@ -178,7 +179,7 @@ def _from_pipeline(pipeline: Any) -> Fitted:
 
 
 def _refuse_change(name: str, step: Any) -> None:
-    """Refuses a transformer that changes numbers: its coefficients are not those of the columns."""
+    """Raises an error for a transformer that changes numbers: coefficients would not be of the columns."""
     kind = type(step).__name__
     if step in ("passthrough", "drop") or kind == "OneHotEncoder":
         return
@@ -229,25 +230,25 @@ def release_from_fits(
     results
         statsmodels results or scikit-learn estimators of one kind (loss, penalty, intercept).
     public
-        The people they were fitted to. A dataset with its secret lets the curator measure what the solvers
-        left of the gradient; otherwise it is estimated from their declared tolerances.
+        The people they were fitted to. With the secret in the dataset, the gradient that the solvers left is
+        measured; otherwise it is estimated from their declared tolerances.
     columns
-        The columns of each model, where the objects do not know their names.
+        The columns of each model, if the objects do not know their names.
     noise
-        What was done to the coefficients, for example ``Rounding(1e-4)`` where four decimals are printed.
+        What was done to the coefficients, for example ``Rounding(1e-4)`` if four decimals are printed.
     where
-        Whom of these people they were fitted to: a condition such as ``"sex = 'f'"``, or a mask (the
-        complete cases, say). Everybody where not given.
+        Which of these people they were fitted to: a condition such as ``"sex = 'f'"``, or a mask (of the
+        complete cases, for example). By default everybody.
     standard_errors
-        Whether their standard errors are published too: the usual ones of statsmodels' OLS. Without this
-        the coefficients alone are attacked.
+        Whether their standard errors are published too: the usual ones of statsmodels' OLS. By default only
+        the coefficients are attacked.
 
     Notes
     -----
-    A fit made elsewhere does not end exactly where the gradient vanishes. What is left of it counts as a
-    further error of the equations, n · tolerance in each entry of Xᵀ(...) = 0 as a standard deviation.
-    scikit-learn's lbfgs and newton solvers stop at a mean gradient below ``tol``, so that bounds it; for
-    liblinear, sag and saga the same number is an estimate, no bound.
+    A fit made elsewhere does not end exactly where the gradient vanishes. The gradient that is left counts as
+    a further error of the equations, with a standard deviation of n · tolerance in each entry of
+    Xᵀ(...) = 0. scikit-learn's lbfgs and newton solvers stop at a mean gradient below ``tol``, which is thus
+    a bound; for liblinear, sag and saga the same number is only an estimate.
 
     Examples
     --------
@@ -297,7 +298,7 @@ def release_from_fits(
 def _columns_of(
     fits: Sequence[Fitted], public: Public, columns: Sequence[Any] | None, several: bool
 ) -> list[tuple[Any, ...]]:
-    """The columns of each fit: as given, as it says, or all of them."""
+    """The columns of each fit: those given, else those it names, else all public columns."""
     if columns is not None:
         given = list(columns) if several else [columns]
         if len(given) != len(fits):
@@ -323,7 +324,7 @@ def _coefficients(fit: Fitted) -> Array:
 
 
 def _measured(statistic: Estimator, people: Dataset, values: Array) -> Estimator:
-    """The statistic with the tolerance that the fits themselves show."""
+    """The statistic with the tolerance measured on the fits themselves."""
     assert people.secret is not None
     models, loss = statistic.models(people.public), loss_of(statistic.loss)
     answers = people.secret.astype(np.float64)
@@ -335,7 +336,7 @@ def _measured(statistic: Estimator, people: Dataset, values: Array) -> Estimator
         total = np.abs(each.sum(axis=0) + ridge * theta)
         share = float((total / np.maximum(np.abs(each).sum(axis=0), 1e-300)).max())
         if share > _NOT_THESE:
-            rule = "fits of these people's secret, where the gradient vanishes"
+            rule = "fits of these people's secret, at which the gradient vanishes"
             raise invalid("results", rule, f"{percent(share)} of it left in model {j + 1} ({models.name(j)})")
         left = max(left, float(total.max()) / people.n)
     return replace(statistic, tolerance=left if left > 1e-12 else 0.0)

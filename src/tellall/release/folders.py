@@ -1,4 +1,4 @@
-"""A folder of outputs, whoever wrote it."""
+"""Reads a folder of outputs, from ACRO or with a description."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Grids: printed tables as they lie on paper, rows and columns under labels, before anybody is counted."""
+"""Grids: printed tables as laid out on paper, with labelled rows and columns, before they are interpreted."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ class Grid:
     Attributes
     ----------
     names
-        The variables, those of the rows and then those of the columns; None where a header names none.
+        The variables of the rows and then of the columns; None if a header gives no name.
     rows, columns
-        For each line its label of each variable.
+        For each row or column, its label of each variable.
     values
-        Rows × columns, NaN where nothing is shown.
+        Rows × columns, NaN if nothing is shown.
     """
 
     names: tuple[str | None, ...]
@@ -44,7 +44,7 @@ class Grid:
 
     @property
     def down(self) -> int:
-        """How many of the variables are those of the rows."""
+        """How many of the variables label the rows."""
         return len(self.rows[0]) if self.rows else 0
 
     def labels(self, variable: int) -> list[str]:
@@ -53,7 +53,7 @@ class Grid:
         return list(dict.fromkeys(line[at] for line in lines))
 
     def without(self, variable: int) -> Grid:
-        """The same without a variable that has one label."""
+        """The same without one variable, which should have a single label."""
         names = self.names[:variable] + self.names[variable + 1 :]
         if variable < self.down:
             return replace(self, names=names, rows=tuple(_drop(line, variable) for line in self.rows))
@@ -61,7 +61,7 @@ class Grid:
         return replace(self, names=names, columns=tuple(_drop(line, at) for line in self.columns))
 
     def only(self, variable: int, label: str) -> Grid:
-        """The lines of one label of a variable, without the variable."""
+        """The rows or columns with one label of a variable, without that variable."""
         inside = variable < self.down
         at = variable if inside else variable - self.down
         every = (list(range(len(self.rows))), list(range(len(self.columns))))
@@ -73,7 +73,7 @@ class Grid:
         return replace(self, names=(*self.names[:variable], name, *self.names[variable + 1 :]))
 
     def without_totals(self) -> Grid:
-        """The same without lines of totals."""
+        """The same without rows and columns of totals."""
         rows, columns = (
             [k for k, line in enumerate(lines) if not any(label.lower() in TOTALS for label in line)]
             for lines in (self.rows, self.columns)
@@ -81,7 +81,7 @@ class Grid:
         return self.take(rows, columns)
 
     def take(self, rows: Sequence[int], columns: Sequence[int]) -> Grid:
-        """Some of the lines."""
+        """Some of the rows and columns, by index."""
         return Grid(
             self.names,
             tuple(self.rows[i] for i in rows),
@@ -121,7 +121,7 @@ def _line(label: Any) -> Line:
 
 
 def as_number(text: str) -> float | None:
-    """The number in a cell, NaN where nothing is shown; None where the cell holds anything else.
+    """The number in a cell, NaN if it is hidden, None if the cell holds anything else.
 
     Examples
     --------
@@ -140,7 +140,7 @@ def as_number(text: str) -> float | None:
 
 
 def grid_of_rows(lines: Sequence[Sequence[Any]], variables: Sequence[str], where: str) -> Grid:
-    """The grid of a table in a file, as pandas writes it or as one types it into a spreadsheet.
+    """The grid of a table in a file, as pandas writes it or as people type it into a spreadsheet.
 
     Parameters
     ----------
@@ -149,13 +149,13 @@ def grid_of_rows(lines: Sequence[Sequence[Any]], variables: Sequence[str], where
     variables
         The names that variables may have: columns of people.
     where
-        What an error calls the file; errors name lines and columns of it, never what is in them.
+        The file's name in errors; errors name its lines and columns, never their contents.
 
     Notes
     -----
-    One line of headers: the first names are those of variables, whose labels stand below them; the others
-    are labels of a variable that has no name here. Several lines of headers: each begins with the name of its
-    variable; a line with the names of the rows' variables and nothing else ends them.
+    With one header line, the first headers are names of variables, with their labels below; the other headers
+    are labels of a variable without a name. With several header lines, each begins with the name of its
+    variable, and the last one holds only the names of the rows' variables.
     """
     cells = [[_cell(value) for value in line] for line in lines]
     cells = [line for line in cells if any(line)]
@@ -170,7 +170,7 @@ def grid_of_rows(lines: Sequence[Sequence[Any]], variables: Sequence[str], where
         names: list[str | None] = [*(name or None for name in cells[0][:down]), None]
         columns = tuple((text,) for text in cells[0][down:])
         first = 1
-        if down == width:  # a table of single counts has a header over them too
+        if down == width:  # a single column of counts has a header too
             down, names = width - 1, [*(name or None for name in cells[0][: width - 1]), None]
             columns = ((cells[0][-1],),)
     else:
@@ -194,7 +194,7 @@ def grid_of_rows(lines: Sequence[Sequence[Any]], variables: Sequence[str], where
 
 
 def _names_line(cells: Sequence[Sequence[str]]) -> int | None:
-    """The line that names the rows' variables under several lines of headers; None without one."""
+    """The line after the headers that names the rows' variables; None without one."""
     for number, line in enumerate(cells[1:6], start=1):
         filled = [bool(text) for text in line]
         count = filled.index(False) if False in filled else len(filled)

@@ -1,4 +1,4 @@
-"""Hidden values: what is known of them is an interval, by the threshold under which they were hidden."""
+"""Hidden values: the threshold under which they were hidden gives an interval for each."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from tellall.release.protections.rounding import Rounding
 __all__ = ["Threshold", "hidden_rows", "threshold_of", "unseen_sums"]
 
 _SAME = 1e-9  # rounding of a threshold that is a multiple of something
-_FAR = 3.0  # standard deviations beyond an edge at which a row says nothing any more
-_HALF = 0.5  # whole numbers up to v are those below v + 1/2
+_FAR = 3.0  # this many standard deviations beyond an edge, a row says nothing
+_HALF = 0.5  # intervals of whole numbers end half-way to the next
 
 
 @dataclass(frozen=True)
 class Threshold:
-    """A limit under which values are not shown, and the laws of what was done to them before and after.
+    """A limit under which values are not shown, and the laws of the errors added before and after hiding.
 
-    ``limit`` as published; ``units`` is what a published value is multiplied with to be a count, and the laws
-    are those of counts.
+    ``limit`` is on the scale of published values; ``units`` turns a published value into a count; the laws
+    are on the count scale.
     """
 
     limit: float
@@ -42,7 +42,7 @@ class Threshold:
 
     @property
     def exact(self) -> bool:
-        """Whether it is the true value that was compared with the limit."""
+        """Whether the true value was compared with the limit."""
         return self.before.bound == 0
 
     @property
@@ -52,7 +52,7 @@ class Threshold:
 
     @property
     def most_hidden(self) -> int:
-        """The largest whole count that is hidden, if exact counts are compared with the limit."""
+        """The largest whole count that is hidden if exact counts are compared with the limit."""
         most = ceil(self.below + 1)
         while most / self.units >= self.limit:
             most -= 1
@@ -60,9 +60,9 @@ class Threshold:
 
 
 def threshold_of(protections: Sequence[Protection], units: float) -> Threshold | None:
-    """The threshold by which values were hidden; None without one, or where others may be hidden too.
+    """The threshold by which values were hidden; None without one, or if values may be hidden otherwise.
 
-    Of thresholds one right after the other the highest counts.
+    Of several thresholds in a row, the highest counts.
     """
     hiding = [index for index, protection in enumerate(protections) if protection.hides]
     if not hiding or hiding[-1] - hiding[0] != len(hiding) - 1:
@@ -78,20 +78,19 @@ def threshold_of(protections: Sequence[Protection], units: float) -> Threshold |
 def hidden_rows(
     threshold: Threshold, equations: Equations, counts: Array, hidden: npt.NDArray[np.bool_]
 ) -> tuple[IntArray, Rows]:
-    """An interval for each value about which the threshold says more than is said otherwise.
+    """The values about which the threshold adds information, by index, and an interval for each.
 
-    Returns which values these are, and the rows. ``equations`` are those of the counts with zero in place of
-    the hidden ones.
+    ``equations`` are those of the counts, with zero in place of the hidden ones.
 
     Notes
     -----
-    Let v be the true count, e the error that it had when it was compared with the limit b. A hidden value has
-    v + e < b: for exact counts v ≤ the largest count under b; after rounding to multiples of r,
-    v ≤ (the largest multiple under b) + r/2; under other noise the chance is P(e < b − v), taken
-    from a normal law of the same standard deviation. A shown value that is changed later has v + e ≥ b,
-    which is used where e = 0. No count is below zero. Intervals of whole counts end half-way to the next.
-    Rows that are the same up to sign (the yes and no cells of a table) share one interval. Intervals that say
-    no more than that a count is between none and all, or than an exact value shown, are left out.
+    Let v be the true count and e its error when it was compared with the limit b. A hidden value has
+    v + e < b. For exact counts, v is at most the largest count under b. After rounding to multiples of r,
+    v ≤ (the largest multiple under b) + r/2. Under other noise the chance is P(e < b − v), computed from a
+    normal law of the same standard deviation. A shown value that is changed later has v + e ≥ b, which is
+    used if e = 0. No count is below zero. Intervals of whole counts end half-way to the next. Rows that are
+    the same up to sign (the yes and no cells of a table) share one interval. Intervals are left out if they
+    only say that a count is between none and all, or repeat an exact value that is shown.
     """
     operator, target = equations.operator, equations.target
     reach, offset = equations.squares, target - np.nan_to_num(counts)
@@ -118,10 +117,7 @@ def hidden_rows(
 
 
 def unseen_sums(possible: Possible, hidden: npt.NDArray[np.bool_], offset: Array) -> tuple[IntArray, Rows]:
-    """An interval for each sum that has a hidden value in it, where one is known.
-
-    Returns which sums these are, and the rows.
-    """
+    """The sums that contain a hidden value and have known limits, by index, and an interval for each."""
     said = np.flatnonzero(hidden & np.isfinite(possible.high) & (possible.low <= possible.high))
     low, high = possible.low[said] + offset[said], possible.high[said] + offset[said]
     ends = _Ends(said, low - _HALF, high + _HALF, np.zeros(said.size), high)
@@ -130,7 +126,7 @@ def unseen_sums(possible: Possible, hidden: npt.NDArray[np.bool_], offset: Array
 
 @dataclass(frozen=True, eq=False)
 class _Ends:
-    """Intervals for rows of A s: from low to high, up to an error of this size; never above ``hard``."""
+    """Intervals for rows of A s: from low to high up to an error of this std, and never above ``hard``."""
 
     index: IntArray
     low: Array
@@ -145,7 +141,7 @@ class _Ends:
     def rows(self) -> Rows:
         middle, half = (self.low + self.high) / 2, (self.high - self.low) / 2
         slack = np.maximum(half, 0.0)
-        sharp = half - _HALF  # below zero where nothing is possible
+        sharp = half - _HALF  # below zero if nothing is possible
         bound = np.where(self.std == 0, sharp, np.maximum(self.hard - middle, slack))
         bound = np.where(np.isfinite(self.hard), bound, inf)
         rest = np.maximum(self.std, COUNT_FLOOR)
@@ -187,7 +183,7 @@ def _hidden_ends(threshold: Threshold, equations: Equations) -> tuple[float, flo
 def _met(ends: _Ends, operator: LinearOperator, known: IntArray) -> _Ends:
     """One interval for rows that are equal up to sign; none for those equal to a ``known`` row.
 
-    Found by two random projections: of r rows about r²/10²⁰ pairs are taken for equal that are not.
+    Found by two random projections: among r rows, about r²/10²⁰ pairs are wrongly taken for equal.
     """
     draws = np.random.default_rng(0).normal(size=(operator.shape[1], 2))
     prints = np.round(np.asarray(operator @ draws, dtype=np.float64), 9)
@@ -201,7 +197,7 @@ def _met(ends: _Ends, operator: LinearOperator, known: IntArray) -> _Ends:
     np.minimum.at(high, index, np.where(sign > 0, ends.high, -ends.low))
     back = sign[first] > 0
     low, high = np.where(back, low, -high), np.where(back, high, -low)
-    # what a gross error hid may be anything
+    # a value hidden because of a gross error may be anything
     loose = np.zeros(first.size, dtype=bool)
     np.logical_or.at(loose, index, ~np.isfinite(ends.hard))
     return _Ends(ends.index[first], low, high, ends.std[first], np.where(loose, inf, high - _HALF))

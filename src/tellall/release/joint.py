@@ -1,4 +1,4 @@
-"""Tables read together, without any people: what they say of how often each row of all columns occurs."""
+"""Tables read together, without any people: what they say about how often each possible row occurs."""
 
 from __future__ import annotations
 
@@ -33,33 +33,33 @@ from tellall.release.statistics.tables import Tables
 
 __all__ = ["SECRET", "CountTable", "Joint", "join_tables", "name_cell", "tables_in"]
 
-SECRET = "secret"  # what the tabulated column of Marginals is called
+SECRET = "secret"  # the name of the tabulated column of Marginals
 _MOST_ROWS = 1_000_000  # of the joint domain
 _MOST_ENTRIES = 20_000_000  # rows of the joint domain times tables
 
 
 @dataclass(frozen=True, eq=False)
 class CountTable:
-    """A published table of counts or shares: its columns with all their values, and what stands in each cell.
+    """A published table of counts or shares: its columns with all their values, and the number in each cell.
 
     Parameters
     ----------
     columns
         The values of each column, by its name; none for a total.
     counts
-        A count per cell, the last column's values changing fastest; NaN where it is hidden.
+        A count per cell, with the last column's values changing fastest; NaN if it is hidden.
     protect
-        What is known to have been done to the counts, in order; None: they are exact.
+        What is known to have been done to the counts, in order; None if they are exact.
     people
-        How many people the table is about, where that is published.
+        How many people the table is about, if that is published.
     where
-        Whom it is about, where that is not everybody: a condition on columns of the tables, such as
+        Which people it is about, if not everybody: a condition on columns of the tables, such as
         ``"sex = 'f'"``. Values are compared as they are printed, in quotes.
     shares_of
-        Where the values are shares: the columns whose cells they are shares of, ("age",) for the share of
-        each age that is ill. The counts of these cells have to be in another table; () is everybody.
+        If the values are shares: the columns whose cells they are shares of, ("age",) for the share of
+        each age that is ill, () for shares of everybody. The counts of these cells must be in another table.
     units
-        What a published value is multiplied with to be a count or a share: 0.01 for percentages.
+        The factor that turns a published value into a count or a share: 0.01 for percentages.
 
     Examples
     --------
@@ -122,13 +122,13 @@ class CountTable:
             object.__setattr__(self, name, value)
 
     def describe(self) -> str:
-        """The names of the columns, and whom the table is about."""
+        """The names of the columns, and which people the table is about."""
         whom = "" if self.where is None else f", where {self.where.text}"
         base = "" if self.shares_of is None else f", shares of {' × '.join(self.shares_of) or 'everybody'}"
         return (" × ".join(self.columns) or "total") + base + whom
 
     def about(self, where: str) -> CountTable:
-        """The same counts as a table of some of the people alone."""
+        """The same counts, as a table of only some of the people."""
         columns = dict(zip(self.columns, self.labels, strict=True))
         done, of = self.protections, self.shares_of
         return CountTable(
@@ -164,7 +164,7 @@ def _check_columns(columns: object) -> tuple[tuple[str, ...], tuple[tuple[str, .
 
 
 class _Shaped(Outline):
-    """Columns of which only the shape is known."""
+    """Columns whose shape is all that is known."""
 
     left_out: tuple[str, ...] = ()
 
@@ -185,7 +185,7 @@ def _numbered(levels: int) -> tuple[str, ...]:
 def tables_in(release: Release) -> list[CountTable]:
     """The tables of a release, one by one; the tabulated column is called "secret".
 
-    Values have numbers for names, or the labels that were printed (`CellCounts`).
+    Values are called by their codes, or by the labels that were printed (`CellCounts`).
     """
     statistic, shape = release.statistic, release.shape
     if isinstance(statistic, Among):
@@ -193,9 +193,9 @@ def tables_in(release: Release) -> list[CountTable]:
     if isinstance(statistic, CellCounts):
         return _printed_tables(release, statistic)
     if not isinstance(statistic, Tables | Marginals):
-        raise invalid("releases", "of tables of everybody (Tables, Marginals)", statistic.describe())
+        raise invalid("releases", "tables of everybody (Tables, Marginals)", statistic.describe())
     if getattr(statistic, "weights", None) is not None:
-        raise invalid("releases", "of tables of people, without weights", statistic.describe())
+        raise invalid("releases", "tables of people, without weights", statistic.describe())
     if shape is None:
         raise invalid("releases", "ones that say how many values each column has", "one that does not")
     outline = _Shaped(shape)
@@ -215,7 +215,7 @@ def tables_in(release: Release) -> list[CountTable]:
 
 
 def _tables_among(release: Release, among: Among) -> list[CountTable]:
-    """The tables of a release about some of the people; it must say its values, to know whom it is about."""
+    """The tables of a release about some of the people; it needs printed labels and a condition in words."""
     words, inner = among.words, among.statistic
     if words is None or not isinstance(inner, CellCounts):
         rule = "of everybody, or with printed labels and a condition in words"
@@ -225,7 +225,7 @@ def _tables_among(release: Release, among: Among) -> list[CountTable]:
 
 
 def name_cell(release: Release, public: Public, value: int) -> dict[str, str]:
-    """The value of each column in a published cell; empty where the release is not of tables."""
+    """The value of each column in a published cell; empty if the release has no tables."""
     try:
         tables = tables_in(release)
     except InvalidInput:
@@ -244,8 +244,8 @@ def name_cell(release: Release, public: Public, value: int) -> dict[str, str]:
 def _printed_tables(release: Release, statistic: CellCounts) -> list[CountTable]:
     """A table for each set of columns that printed cells are summed over.
 
-    A cell that was not printed is not one that was hidden: where cells are hidden, sets with such are left
-    out. Tables drop people without a label, so that the number of people is not used.
+    A cell that was not printed may not be one that a rule hid. If a rule hides cells, sets with unprinted
+    cells are therefore left out. Tables drop people without a label, so the number of people is not used.
     """
     cells = np.array(statistic.cells, dtype=np.int64)
     codes, value = cells[:, :-1], cells[:, -1]
@@ -279,11 +279,11 @@ class Joint:
         low ≤ operator @ counts ≤ high, a column per row of the joint domain; ``origin`` is the table and its
         cell, −1 for the number of people or a sum of neighbouring cells.
     upper
-        The most that each row can occur by any single cell; infinite where nothing bounds it.
+        How often each row can occur at most, judging by single cells; infinite if nothing bounds it.
     people
-        How many people the tables are about; None where nobody said.
+        How many people the tables are about; None if not given.
     target, spread
-        For each row of the operator the published value as a count, NaN where hidden or not a cell, and the
+        For each row of the operator, the published value as a count (NaN if hidden or not a cell) and the
         standard deviation of its error.
     """
 
@@ -303,21 +303,21 @@ class Joint:
 
     @cached_property
     def rows(self) -> IntArray:
-        """The joint domain in C order: a row of codes each."""
+        """The joint domain in C order, one row of codes per combination."""
         return np.stack(np.unravel_index(np.arange(prod(self.shape)), self.shape), axis=1)
 
     @cached_property
     def places(self) -> tuple[IntArray, ...]:
-        """For each table, the cell of every row of the joint domain; one past the last: it is in none."""
+        """For each table, the cell of every row of the joint domain; one past the last if in none."""
         return tuple(_cells(self.rows, self.columns, self.labels, table) for table in self.tables)
 
 
 def join_tables(tables: Sequence[CountTable], people: int | None, order: Sequence[str] = ()) -> Joint:
-    """What the tables say together; refused where the joint domain is too large to be listed.
+    """What the tables say together; an error if the joint domain is too large to list.
 
-    ``people`` is how many there are, where that is known. Columns come in this order, others after them in
-    that of the tables, the secret last. How many people a table of some of them is about is a table too.
-    Shares are read as the counts that they can be, of people whose counts are in another table.
+    ``people`` is how many there are, if known. Columns come in ``order``, then the others as the tables have
+    them, the secret last. If a table is about some of the people and says how many, that total is a table
+    too. Shares become the counts that they can stand for; the counts of their base are in another table.
     """
     totals = [
         CountTable({}, [float(table.people)], where=table.where.text)
@@ -390,7 +390,7 @@ def _columns_of(
 def _cells(
     rows: IntArray, columns: Sequence[str], labels: Sequence[tuple[str, ...]], table: CountTable
 ) -> npt.NDArray[np.intp]:
-    """The cell of a table that each row of the joint domain is in; one past the last where it is in none."""
+    """The cell of a table that each row of the joint domain is in; one past the last if in none."""
     flat = np.zeros(rows.shape[0], dtype=np.intp)
     for name in table.columns:
         at = columns.index(name)
@@ -403,7 +403,7 @@ def _cells(
 def _inside(
     rows: IntArray, columns: Sequence[str], labels: Sequence[tuple[str, ...]], where: Condition
 ) -> npt.NDArray[np.bool_]:
-    """Which rows of the joint domain satisfy a condition; columns in no table cannot be asked for."""
+    """Which rows of the joint domain satisfy a condition, which must be about columns of the tables."""
     for name in sorted(where.columns):
         if name not in columns:
             raise invalid("where", "about columns of the tables", f"'{name}', which is in none")
@@ -420,7 +420,7 @@ def _selection(place: npt.NDArray[np.intp], cells: int) -> Any:
 
 
 def _origin(number: int, cells: int) -> IntArray:
-    """The table and the cell, of every cell of a table."""
+    """The origin of each cell of a table: the table's number and the cell's index."""
     return np.column_stack([np.full(cells, number), np.arange(cells)])
 
 

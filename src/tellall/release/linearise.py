@@ -1,6 +1,6 @@
 """Linearising turns a release into evidence: equations about people, and the counts that are possible.
 
-What was done to published counts is undone step by step, the last protection first.
+The protections are undone step by step, the last one first.
 """
 
 from __future__ import annotations
@@ -62,10 +62,10 @@ __all__ = [
     "whole_rounding",
 ]
 
-_LARGEST = 1e100  # of a published value: beyond, squares overflow
+_LARGEST = 1e100  # largest published value: squares of larger ones overflow
 _NEAR = 1e-9  # floating-point room of a bound on counts
-_DECIMALS = 1e-6  # how far an exact count may be off because it was written down as a share
-_WIDEST_GAPS = 1000  # counts between the least and the largest, up to which gaps are listed
+_DECIMALS = 1e-6  # how far an exact count may be off if it was written as a share
+_WIDEST_GAPS = 1000  # gaps are listed only if the least and the largest count are at most this far apart
 _MOST_STRETCHES = 200_000  # cells in all stretches of all tables
 
 
@@ -78,18 +78,18 @@ def linearise(
 ) -> Evidence:
     """The equations that a release gives about people whose public columns are known.
 
-    ``device`` is where products with them are computed, where they have a form there. ``known`` says what an
-    attacker knows and does not know beside the columns of these people.
+    ``device`` is where products with the equations are computed, if they have a form for it. ``known`` says
+    what an attacker knows, and does not know, in addition to the columns of these people.
 
     Notes
     -----
-    One row per published value; suppressed values, and those of which nothing is known, have none (what is
-    known of a suppressed value is an interval, apart from the equations). The target
-    is the value on the count scale less the part that does not depend on the secret, so that ``operator @
-    secret == target`` on an exact release. Where more than half of the counts are of the people without the
-    secret, all are turned round first. Of a release about some of the people the columns of the others are
-    zero. Tables of columns that are not known are added up over them; values that count people beyond these
-    leave intervals.
+    There is one row per published value. Suppressed values, and values about which nothing is known, have no
+    row; what is known about a suppressed value is an interval, kept apart from the equations. The target
+    is the value on the count scale minus the part that does not depend on the secret, so that ``operator @
+    secret == target`` on an exact release. If more than half of the counts are of the people without the
+    secret, all counts are complemented first. In a release about some of the people, the columns of the
+    others are zero. Tables are summed over unknown columns. Values that count people outside the view give
+    intervals.
     """
     if not isinstance(release, Release):
         raise invalid("release", "a Release", type(release).__name__)
@@ -103,14 +103,14 @@ def linearise(
         return Evidence((part.among(people, view.n),))
     evidence = Evidence((_equations_of(release, view, device, known),))
     if evidence.parts[0].alike is view.patterns.index:
-        evidence.__dict__["groups"] = view.patterns  # where cached properties are kept
+        evidence.__dict__["groups"] = view.patterns  # fills the cached property
     return evidence
 
 
 def evidence_of(
     releases: Sequence[Release], public: Public, known: Knowledge = EVERYTHING, device: Device = HOST
 ) -> Evidence:
-    """All that an attacker with this view and this knowledge has to go by."""
+    """All the evidence that an attacker with this view and this knowledge has."""
     parts = [linearise(release, public, device=device, known=known) for release in releases]
     if known.secrets:
         parts.append(Evidence((tell(known.secrets, public.n, releases[0].levels),)))
@@ -118,7 +118,7 @@ def evidence_of(
 
 
 def as_view(public: Public | Dataset | npt.ArrayLike, releases: Sequence[Release]) -> Public:
-    """The attacker's view; an array, whose columns have no names of their own, must have all of them."""
+    """The attacker's view; an array has no column names, so it must have all columns of the releases."""
     view = as_public(public)
     if not isinstance(public, Public | Dataset):
         for release in releases:
@@ -130,7 +130,7 @@ def as_view(public: Public | Dataset | npt.ArrayLike, releases: Sequence[Release
 def _equations_of(
     release: Release, view: Public, device: Device, known: Knowledge, *, part: bool = False
 ) -> ReleaseEquations:
-    """The equations of a release about everybody in the view, as far as they are known."""
+    """The equations of a release about everybody in the view, as far as the attacker can use it."""
     same = release.shape is None or release.shape == view.shape
     if same and known.missing is None and not known.may_include:
         _check_people(release, view)
@@ -141,10 +141,10 @@ def _equations_of(
     if strangers.missing or strangers.absent:
         what = release.statistic.describe()
         if not release.statistic.counts_people:
-            reason = f"{what}: it counts other people than those who are known"
+            reason = f"{what}: it is not about exactly the people who are known"
             return nothing(view.n, release.levels, reason)
         if release.statistic.no_population:
-            reason = f"{what}: it lists {release.shape.people:,} people, who are not those who are known"
+            reason = f"{what}: it lists {release.shape.people:,} people, not exactly those who are known"
             return nothing(view.n, release.levels, reason)
     sight = see(release, view)
     if sight.statistic is None:
@@ -163,13 +163,13 @@ def _linearised(
     strangers: Strangers = NOBODY,
     skipped: tuple[str, ...] = (),
 ) -> ReleaseEquations:
-    """The equations of a release whose columns are those of the view, or of sums of its values."""
+    """The equations of a release that has the view's columns, or of sums of its values."""
     units = _units(release, view)
     counts, noise = count_scale(release, view)
     certain = bool(release.levels) and release.statistic.counts_people and noise.known
     endless = noise.bound == np.inf and not any(one.hides or one.keeps_zero for one in release.protections)
     possible = None
-    if certain and not endless:  # else every count is possible
+    if certain and not endless:  # otherwise every count is possible
         possible = possible_counts(release.values, release.protections, units)
     if sums is not None:
         counts = sums.add(counts)
@@ -194,7 +194,7 @@ def _linearised(
             between, intervals = unseen_sums(possible, hidden, offset)
         equations = replace(equations, target=np.where(hidden, np.nan, equations.target))
     noise, turned = turn_back(noise)
-    if turned:  # what hides a complemented count says nothing simple about the count
+    if turned:  # a rule that hides complemented counts says nothing simple about the counts
         equations = replace(equations, target=equations.sums - equations.target)
         between = None
     whole = certain and units == 1 and sums is None
@@ -232,9 +232,9 @@ def _linearised(
 def _beyond_equations(
     equations: Equations, levels: int, noise: Noise
 ) -> tuple[Equations, NumberRange | None]:
-    """The equations with those that exact values give about bits alone, and what is certain of numbers.
+    """The equations, with those that hold only for exact values of bits, and the limits on real numbers.
 
-    What is not an equation is not used where the law of the errors is unknown.
+    Without a known law of the errors nothing is added.
     """
     facts = equations.numbers
     if facts is None or not noise.known:
@@ -252,7 +252,7 @@ def _beyond_equations(
 
 
 def _units(release: Release, view: Public) -> float:
-    """What a published value is multiplied with to be a count; shares are those of the release's people."""
+    """The factor that turns a published value into a count; shares are of the release's people."""
     units = release.statistic.units(view)
     if release.shape is None or units != view.n or release.statistic.scale != "fractions":
         return units
@@ -262,7 +262,7 @@ def _units(release: Release, view: Public) -> float:
 def _complete_tables(
     release: Release, public: Public, tables: CellLayout, rows: Rows, noise: Noise
 ) -> CompleteTables | None:
-    """The tables that contrasts can say: not where errors depend on the value or cells share them."""
+    """The tables that contrasts can express; None if errors depend on the value or are shared by cells."""
     shared = any(isinstance(protection, WalshNoise) for protection in release.protections)
     if shared or not isinstance(release.statistic, Marginals) or not release.levels:
         return None
@@ -274,7 +274,7 @@ def _complete_tables(
 
 
 def _check_people(release: Release, view: Public) -> None:
-    """Refuses people other than those of the release."""
+    """Raises an error for people other than those of the release."""
     if release.columns and release.columns != view.names:
         raise _other_columns(release, view)
     _check_values(release, view)
@@ -286,7 +286,7 @@ def _other_columns(release: Release, view: Public) -> InvalidInput:
 
 
 def _check_values(release: Release, view: Public, sums: AddedCells | None = None) -> None:
-    """Refuses values that are not those of these columns, or of no people."""
+    """Raises an error if these columns have another number of values, or if a value is absurdly large."""
     expected = release.statistic.size_for(view, release.levels) if sums is None else sums.index.size
     if release.values.size != expected:
         raise invalid(
@@ -299,7 +299,7 @@ def _check_values(release: Release, view: Public, sums: AddedCells | None = None
 
 
 def _rows(equations: Equations, noise: Noise, counts: Array, *, whole: bool) -> Rows:
-    """What the law of the values' errors says of each equation's; ``whole``: the values are whole counts."""
+    """What is known about each equation, given the law of the errors; ``whole``: values are whole counts."""
     size = equations.target.size
 
     def error_of(law: Noise) -> Array:
@@ -308,7 +308,7 @@ def _rows(equations: Equations, noise: Noise, counts: Array, *, whole: bool) -> 
 
     std = error_of(noise)
     bound = _times(noise.bound, equations.reach, size)
-    bound[np.broadcast_to(equations.doubt, size) > 0] = np.inf  # how far a fit is off is not known for sure
+    bound[np.broadcast_to(equations.doubt, size) > 0] = np.inf  # a further error has no certain bound
     slack = _times(noise.half_width, equations.reach, size)
     if whole:
         std, bound, slack = whole_rounding(noise, counts, std, bound, slack)
@@ -321,19 +321,19 @@ def _rows(equations: Equations, noise: Noise, counts: Array, *, whole: bool) -> 
 def _inconsistent_totals(
     release: Release, public: Public, tables: CellLayout, counts: Array
 ) -> tuple[str, ...]:
-    """What to say of tables that do not add up to the number of people; they are used as they are."""
+    """A note about tables that do not add up to the number of people; they are used unchanged."""
     if not release.statistic.counts_people or not len(tables):
         return ()
     starts = np.cumsum([0, *(math.prod(shape) for shape in tables.shapes)])
     if starts[-1] != counts.size:
         return ()
     totals = np.add.reduceat(counts, starts[:-1])
-    wrong = totals[np.abs(totals - public.n) > 0.5]  # hidden cells leave no total
+    wrong = totals[np.abs(totals - public.n) > 0.5]  # tables with hidden cells have no total
     if not wrong.size:
         return ()
     return (
-        f"{wrong.size:,} of {len(tables):,} tables add up to another number than the {public.n:,} people "
-        f"(from {wrong.min():,.6g} to {wrong.max():,.6g}); they are used as they are",
+        f"{wrong.size:,} of {len(tables):,} tables do not add up to the {public.n:,} people "
+        f"(their totals are from {wrong.min():,.6g} to {wrong.max():,.6g}); they are used unchanged",
     )
 
 
@@ -352,18 +352,19 @@ def count_scale(release: Release, public: Public) -> tuple[Array, Noise]:
 
 
 def _times(size: Array | float, factor: Array | float, rows: int) -> Array:
-    """The size times each row's factor; nothing times an infinite size stays nothing."""
+    """The size times each row's factor; zero times infinity is zero."""
     factors = np.broadcast_to(np.asarray(factor, dtype=np.float64), rows)
     return np.where(factors == 0, 0.0, size * np.where(factors == 0, 1.0, factors))
 
 
 def turn_back(noise: Noise) -> tuple[Noise, bool]:
-    """The law once complemented counts are the minority, and whether all must be turned round for that.
+    """The law with complemented counts in the minority, and whether all counts must be complemented for it.
 
     Notes
     -----
-    Complementing a share f of the counts is complementing all of them and then a share 1 − f: where f > 1/2
-    the counts Σ a − A s are the ordinary ones. Decoders take gross errors for the minority.
+    Complementing a share f of the counts equals complementing all of them and then a share 1 − f again. If
+    f > 1/2, the counts Σ a − A s are therefore the ordinary ones. Decoders assume that gross errors are the
+    minority.
     """
     parts = noise.parts if isinstance(noise, Sum) else (noise,)
     turned = [isinstance(part, ComplementLaw) and part.fraction > 1 / 2 for part in parts]
@@ -374,7 +375,7 @@ def turn_back(noise: Noise) -> tuple[Noise, bool]:
 
 
 def _other_way(law: Noise) -> Noise:
-    """The law after swapping the counts that stay with the complemented ones."""
+    """The law after complementing all counts: a share of 1 − fraction is complemented."""
     if not isinstance(law, ComplementLaw):
         return law
     return replace(law, fraction=1 - law.fraction) if law.fraction < 1 else Exact()
@@ -383,13 +384,14 @@ def _other_way(law: Noise) -> Noise:
 def whole_rounding(
     noise: Noise, counts: Array, error: Array, bound: Array, slack: Array
 ) -> tuple[Array, Array, Array]:
-    """Standard deviation, bound and slack of each row, where whole counts were rounded to the nearest.
+    """Standard deviation, bound and slack of each row if whole counts were rounded to the nearest multiple.
 
     Notes
     -----
-    Of a base r that is odd a count is at most (r − 1)/2 off. Of an even one r/2 is possible, and goes to the
-    even multiple: those published as one are within r/2, the others within r/2 − 1. The intervals end
-    half-way to the next count. Anything but rounding of counts alone is left as it is.
+    With an odd base r, a count is off by at most (r − 1)/2. With an even base, a count r/2 from two multiples
+    goes to the even multiple: values that are even multiples are off by at most r/2, the others by at most
+    r/2 − 1. The intervals end half-way to the next count. Rows that are anything but rounded counts are
+    unchanged.
     """
     base = noise.base if isinstance(noise, Rounding) and noise.mode == "nearest" else 0.0
     multiple = np.rint(counts / base) if base >= 1 and base == math.floor(base) else counts
@@ -408,11 +410,11 @@ def possible_counts(values: Array, protections: Sequence[Protection], units: flo
 
     Notes
     -----
-    The last protection is undone first (`Protection.before`): each gives the interval of what it may have
-    turned into a value of the interval so far, ends on whole counts as long as values are whole. A hidden
-    value was under the limit of one of the protections that hide, and was shown by those before it. Errors
-    from a table may leave gaps. Equal values have equal answers, so the cost is that of the distinct ones.
-    ``units`` is what a published value is multiplied with to be a count.
+    The last protection is undone first (`Protection.before`). Each one gives the interval of values that it
+    can have turned into the interval found so far; as long as values are whole, its ends are whole counts. A
+    hidden value was under the limit of one of the hiding protections and was shown by those before it.
+    Errors from a table may leave gaps. Equal values have equal answers, so the cost depends on the number of
+    distinct values. ``units`` is the factor that turns a published value into a count.
 
     Examples
     --------
@@ -438,7 +440,7 @@ def possible_counts(values: Array, protections: Sequence[Protection], units: flo
 
 
 def _not_rounded(values: Array, protections: Sequence[Protection]) -> npt.NDArray[np.bool_]:
-    """Values that the last rounding does not give: they came about otherwise, and say nothing for sure."""
+    """Which values the last rounding cannot have produced; nothing is certain about those."""
     last = next((one for one in reversed(protections) if not one.hides), None)
     if not isinstance(last, Rounding):
         return np.zeros(values.size, dtype=bool)
@@ -457,27 +459,27 @@ def _undone(values: Array, protections: Sequence[Protection], units: float) -> t
         nobody = _counts(*_back(values, others, 1 / units), units, exact=_is_exact(others))
         empty = ((nobody[0] <= 0) & (nobody[1] >= 0)).any(axis=0)
         low, high = np.maximum(pieces[0], 1.0), pieces[1]
-        zero = np.where(empty, 0.0, 1.0), np.zeros(values.size)  # from 1 to 0 is nothing
+        zero = np.where(empty, 0.0, 1.0), np.zeros(values.size)  # from 1 to 0 is empty
         pieces = np.vstack([low, zero[0]]), np.vstack([high, zero[1]])
     return _joined(*pieces)
 
 
 def _is_exact(protections: Sequence[Protection]) -> bool:
-    """Whether shown values are counts without an error."""
+    """Whether shown values are counts without error."""
     return all(protection.law.known and protection.law.bound == 0 for protection in protections)
 
 
 def _back(values: Array, protections: Sequence[Protection], step: float) -> tuple[Array, Array]:
-    """Intervals of what was there before any protection, several for each value where there are gaps.
+    """Intervals of the values before any protection; several for each value if there are gaps.
 
-    ``step`` is one person: exact values are multiples of it.
+    ``step`` is what one person is worth: exact values are multiples of it.
     """
     steps = [step]
     for protection in protections:
         steps.append(protection.step_after(steps[-1]))
 
     def undo(last: int, low: Array, high: Array) -> tuple[Array, Array]:
-        with np.errstate(invalid="ignore"):  # where nothing is possible, from ∞ to −∞
+        with np.errstate(invalid="ignore"):  # impossible values have intervals from ∞ to −∞
             for protection, before in zip(protections[:last][::-1], steps[:last][::-1], strict=True):
                 low, high = protection.before(low, high, before)
         return low, high
@@ -491,7 +493,7 @@ def _back(values: Array, protections: Sequence[Protection], step: float) -> tupl
             limit = protections[number].limit
             top = np.inf if limit is None else _last_below(limit, steps[number])
             parts.append((~shown, undo(number, least, np.full(least.shape, top))))
-        if not hiding:  # nobody said why
+        if not hiding:  # no protection explains why it is hidden
             parts.append((~shown, (least, -least)))
     lows: list[Array] = []
     highs: list[Array] = []
@@ -504,7 +506,7 @@ def _back(values: Array, protections: Sequence[Protection], step: float) -> tupl
 
 
 def _last_below(limit: float, step: float) -> float:
-    """The largest multiple of the step below the limit; just below it where values are anything."""
+    """The largest multiple of the step below the limit; just below the limit if the step is zero."""
     if not step:
         return limit - 4 * _NEAR * max(1.0, abs(limit))
     return float((np.ceil(limit / step - _NEAR) - 1) * step)
@@ -519,7 +521,7 @@ def _counts(low: Array, high: Array, units: float, *, exact: bool) -> tuple[Arra
 
 
 def _joined(low: Array, high: Array) -> tuple[Array, Array, Gaps]:
-    """The hull of each column's intervals, and the whole numbers that lie in none of them."""
+    """The hull of each column's intervals, and the whole numbers in the hull but in none of the intervals."""
     some = low <= high
     least = np.where(some, low, np.inf).min(axis=0)
     most = np.where(some, high, -np.inf).max(axis=0)
@@ -539,14 +541,14 @@ def _joined(low: Array, high: Array) -> tuple[Array, Array, Gaps]:
 def stretches_of(
     values: Array, tables: CellLayout, protections: Sequence[Protection], units: float
 ) -> Stretches | None:
-    """What controlled rounding of whole counts says of neighbouring cells; None where it says nothing.
+    """What controlled rounding of whole counts says about sums of neighbouring cells; None if nothing.
 
     Notes
     -----
-    The cells of any stretch of neighbours add up to less than a base above or below their true sum, and a
-    secret whose tables have all these sums can have led to the published ones (see `Rounding`): together
-    with the cells these are all the constraints there are. Used where nothing but hiding follows; a stretch
-    with a hidden cell is left out.
+    The published sum of any stretch of neighbouring cells is less than a base away from the true sum.
+    Conversely, every secret whose tables meet all these limits can have led to the published tables (see
+    `Rounding`), so together with the cells these are all the constraints. Used only if nothing but hiding
+    follows the rounding. Stretches with a hidden cell are left out.
     """
     first = protections[0] if protections else None
     if not isinstance(first, Rounding) or first.mode != "controlled" or not len(tables):

@@ -1,4 +1,4 @@
-"""What published values say of real numbers beyond linear equations: limits, and the mean and spread."""
+"""What published values say about real numbers beyond linear equations: limits, mean and spread."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["NumberFacts", "NumberRange", "ToldSpread", "narrowest"]
 
 @dataclass(frozen=True, eq=False)
 class ToldSpread:
-    """How much people differ, as a published fit tells it.
+    """How much people differ, according to a published fit.
 
     Attributes
     ----------
@@ -34,31 +34,31 @@ class ToldSpread:
 
 
 class NumberFacts(ABC):
-    """What a statistic's values say of people's numbers beside its equations."""
+    """What a statistic's values say about people's numbers in addition to its equations."""
 
     @abstractmethod
     def limits(self, error: float) -> tuple[Array, Array]:
         """The least and the largest number of each person if no published value is off by more than this."""
 
     def moments(self, std: float) -> ToldSpread | None:
-        """How much people differ, where values with errors of this spread tell it well."""
+        """How much people differ; None if errors of this spread leave that unclear."""
         return None
 
     def of_bits(self) -> Array | None:
-        """The target of each row that is an equation for exact values about bits alone; NaN for others."""
+        """The target of each row that is an equation only if values are exact and about bits; else NaN."""
         return None
 
 
 @dataclass(frozen=True, eq=False)
 class NumberRange:
-    """What is certain of each person's number, and what is known of all of them.
+    """What is certain about each person's number, and what is known about all of them together.
 
     Attributes
     ----------
     low, high
-        The least and the largest number of each person; infinite where nothing limits it.
+        The least and the largest number of each person; infinite if nothing limits it.
     moments
-        How much people differ; None where it is not told.
+        How much people differ; None if unknown.
     """
 
     low: Array
@@ -67,21 +67,21 @@ class NumberRange:
 
     @classmethod
     def of(cls, facts: NumberFacts, error: float, std: float) -> NumberRange:
-        """What the facts say of values with these errors; an unbounded error limits nobody."""
+        """What the facts say if values have these errors; with an unbounded error there are no limits."""
         low, high = facts.limits(error if np.isfinite(error) else 0.0)
         if not np.isfinite(error):
             low, high = np.full_like(low, -np.inf), np.full_like(high, np.inf)
         return cls(low, high, facts.moments(std))
 
     def among(self, people: IntArray, n: int) -> NumberRange:
-        """The same where these are some of n people, by index."""
+        """The same for n people of whom these are some, by index."""
         low, high = np.full(n, -np.inf), np.full(n, np.inf)
         low[people], high[people] = self.low, self.high
         return NumberRange(low, high, self.moments if people.size == n else None)
 
 
 def narrowest(ranges: Iterable[NumberRange | None], n: int) -> NumberRange:
-    """What several say together about n people."""
+    """What several ranges say together about n people."""
     low, high, moments = np.full(n, -np.inf), np.full(n, np.inf), None
     for each in ranges:
         if each is not None:

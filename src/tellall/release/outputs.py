@@ -1,4 +1,4 @@
-"""Folders of outputs that somebody wants to publish: what could be read of them as releases, and what not."""
+"""Folders of outputs that somebody wants to publish: the releases read from them, and what was not read."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["NotRead", "Output", "OutputFolder"]
 
 @dataclass(frozen=True)
 class NotRead:
-    """An output that is no release, and why; ``planned``: whether anybody wants to publish it."""
+    """An output that was not read as a release, and why; ``planned``: somebody wants to publish it."""
 
     id: str
     reason: str
@@ -34,13 +34,13 @@ class Output:
     Attributes
     ----------
     id
-        What the folder calls it; a table of several statistics has one release for each that can be read.
+        Its name in the folder; a table of several statistics has one release for each that can be read.
     status
-        What another checker said of it (pass, review or fail); empty where none did.
+        The verdict of another checker (pass, review or fail); empty if there is none.
     command
-        What the analyst asked for, as text; empty where nobody says.
+        The analyst's command, as text; empty if unknown.
     files
-        Where its numbers are.
+        The files with its numbers.
     """
 
     id: str
@@ -52,7 +52,7 @@ class Output:
 
 @dataclass(frozen=True, eq=False)
 class OutputFolder:
-    """What could be read of a folder, and what could not.
+    """What could be read from a folder, and what could not.
 
     Attributes
     ----------
@@ -63,7 +63,7 @@ class OutputFolder:
     secret, meaning
         The variable that they are about, and its values in the order of their codes.
     made_by
-        What wrote the folder, with its version where that is known.
+        What wrote the folder, with its version if known.
     """
 
     outputs: tuple[Output, ...]

@@ -1,6 +1,6 @@
-"""Printed tables understood: which axis is which column, which labels are totals, which cell has which value.
+"""Interprets printed tables: which axis is which column, which labels are totals, which cell has which value.
 
-Labels decide, positions never.
+Everything is matched by labels, never by position.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ Codes = tuple[int, ...]  # of a cell: the category of each variable, the secret'
 
 @dataclass(frozen=True)
 class TableContext:
-    """What is known before a table is read: the people, and the secret's name and values, if they are.
+    """What is known before a table is read: the people, and the secret's name and values if known.
 
-    A secret of real numbers has no values to be listed: ``meaning`` is empty then, and None where not known.
+    ``meaning`` lists the secret's values. It is empty for real numbers and None if not known.
     """
 
     public: Public
@@ -38,7 +38,7 @@ class TableContext:
 
     @classmethod
     def of(cls, public: Any, secret: str | None = None, meaning: Sequence[Any] | None = None) -> TableContext:
-        """What the arguments of a reader say."""
+        """The context from the arguments of a reader."""
         view = as_public(public)
         values = None if meaning is None else tuple(map(label_text, meaning))
         if isinstance(public, Dataset) and public.secret is not None:
@@ -50,7 +50,7 @@ class TableContext:
         return cls(view, secret, values)
 
     def among(self, where: Where | None) -> TableContext:
-        """The same of the people alone whom a condition or a mask chooses; of everybody where it is None."""
+        """The same with only the people whom a condition or a mask selects; None selects everybody."""
         if where is None:
             return self
         return replace(self, public=self.public.take(people_where(where, self.public)))
@@ -64,13 +64,13 @@ class Variable:
     labels: tuple[str, ...]
 
     def code(self, label: str) -> int:
-        """The place of a label; TOTAL where it is none of the categories."""
+        """The index of a label; TOTAL if it is not one of the categories."""
         return self.labels.index(label) if label in self.labels else TOTAL
 
 
 @dataclass(frozen=True, eq=False)
 class PrintedTable:
-    """Values by cell. Variables are in the order of the public columns, the secret last."""
+    """The values of a table by cell. Variables are in the order of the public columns, the secret last."""
 
     public: Public
     columns: tuple[int, ...]
@@ -88,7 +88,7 @@ class PrintedTable:
         return np.stack(found) if found else np.zeros((0, self.public.n), dtype=np.int64)
 
     def people(self) -> dict[Codes, int]:
-        """How many people each combination of categories has, those of none left out."""
+        """How many people each combination of categories has; people without a category are left out."""
         codes = self.codes
         rows, counts = np.unique(codes[:, (codes >= 0).all(axis=0)].T, axis=0, return_counts=True)
         if not self.columns:
@@ -97,7 +97,7 @@ class PrintedTable:
 
 
 def understand(grid: Grid, known: TableContext) -> tuple[PrintedTable, Grid, list[Variable]]:
-    """The values of a grid by cell, the grid with the columns' own labels, and its variables in its order."""
+    """The table of a grid, the grid with the columns' own labels, and its variables in its order."""
     variables, grid, known = _understood(_without_titles(_with_totals(grid), known), known)
     return _as_table(grid, variables, known), grid, variables
 
@@ -106,7 +106,7 @@ def understand(grid: Grid, known: TableContext) -> tuple[PrintedTable, Grid, lis
 
 
 def _without_titles(grid: Grid, known: TableContext) -> Grid:
-    """The grid without levels that only say what was counted: no name, and one label."""
+    """The grid without axes that only say what was counted: those without a name and with one label."""
     at = 0
     while at < len(grid.names):
         labels = grid.labels(at)
@@ -132,7 +132,7 @@ def _candidates(labels: Sequence[str], known: TableContext) -> list[str]:
 
 
 def _with_totals(grid: Grid) -> Grid:
-    """The grid with a total in every place of a line of totals: pandas leaves all but the first empty."""
+    """The grid with full labels for rows and columns of totals: pandas leaves all but the first empty."""
 
     def full(line: tuple[str, ...]) -> tuple[str, ...]:
         total = next((label for label in line if label.lower() in TOTALS), None)
@@ -142,7 +142,7 @@ def _with_totals(grid: Grid) -> Grid:
 
 
 def _understood(grid: Grid, known: TableContext) -> tuple[list[Variable], Grid, TableContext]:
-    """The variables in the order of the grid, the grid with their own labels, and all that is known now."""
+    """The variables in the grid's order, the grid with their own labels, and the completed context."""
     names = [_name_of(grid, at, known) for at in range(len(grid.names))]
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
@@ -179,7 +179,7 @@ def _left_out(view: Public, name: str) -> bool:
 
 
 def _name_of(grid: Grid, at: int, known: TableContext) -> str:
-    """What column an axis is: by its name, else by its labels."""
+    """The column that an axis stands for, by its name or else by its labels."""
     name = grid.names[at]
     if name is not None:
         return name
@@ -195,7 +195,7 @@ def _name_of(grid: Grid, at: int, known: TableContext) -> str:
 
 
 def _labels_only(labels: Iterable[str], own: Sequence[str]) -> tuple[str, ...]:
-    """The labels of a variable without those of totals, in an order that no table decides."""
+    """The labels of a variable without totals, in an order that does not depend on the table."""
     kept = {label for label in labels if label in own or label.lower() not in TOTALS}
     order = {label: place for place, label in enumerate(own)}
     return tuple(sorted(kept, key=lambda label: (order.get(label, len(order)), label)))
@@ -209,7 +209,7 @@ def _found_meaning(secret: str, shown: Sequence[str]) -> tuple[str, ...]:
 
 
 def sort_values(labels: Sequence[str]) -> tuple[str, ...]:
-    """Values of a secret in the order of their codes: numbers ascending, else text.
+    """Values of a secret in the order of their codes: in numerical order if all are numbers, else as text.
 
     Examples
     --------
@@ -223,7 +223,7 @@ def sort_values(labels: Sequence[str]) -> tuple[str, ...]:
 
 
 def _as_table(grid: Grid, variables: Sequence[Variable], known: TableContext) -> PrintedTable:
-    """The values by cell, whatever the order of rows, columns and variables."""
+    """The values by cell, independent of the order of rows, columns and variables."""
     order = sorted(
         (at for at, each in enumerate(variables) if each.index is not None),
         key=lambda at: variables[at].index or 0,
@@ -242,5 +242,5 @@ def _as_table(grid: Grid, variables: Sequence[Variable], known: TableContext) ->
 
 
 def codes_of(line: Sequence[str], variables: Sequence[Variable]) -> list[int]:
-    """The category of each label of a line."""
+    """The category of each label of a row or column."""
     return [each.code(label) for each, label in zip(variables, line, strict=True)]

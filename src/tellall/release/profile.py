@@ -34,7 +34,7 @@ _MOST = float(np.finfo(np.float64).max)
 
 
 def as_sides(direction: str) -> tuple[bool, ...]:
-    """Which sides of a privacy curve to take the larger of: True is data to neighbour, False the reverse."""
+    """The directions to take the larger δ of: True is data to neighbour, False the reverse."""
     sides = {"larger": (True, False), "forward": (True,), "backward": (False,)}
     if direction not in sides:
         raise invalid("direction", "'larger', 'forward' (data to neighbour) or 'backward'", direction)
@@ -50,7 +50,7 @@ def as_numbers(
     most: float = _MOST,
     above: bool = False,
 ) -> Floats:
-    """The argument as float64, all of it from `least` (above it, with ``above=True``) to `most`."""
+    """The argument as float64; an error unless all numbers are from `least` (or above it) to `most`."""
     try:
         if np.iscomplexobj(value):  # its imaginary part would be lost
             raise TypeError
@@ -97,7 +97,7 @@ class PrivacyProfile(WithFigures):
     mechanism: str  # what was released, in words
     method: str = "exact"  # how the curve was computed: "exact", "asymptotic", "guarantee" or "black box"
     pure_epsilon: float = float("inf")  # the ε beyond which δ is exactly 0; infinite if it never is
-    worst_record: int | None = None  # None where the promise does not depend on a row
+    worst_record: int | None = None  # None if the promise does not depend on a row
     leverage: float | None = None
     residual_share: float | None = None
     neighbours: str = "one row replaced by zeros"  # which change of the data the promise is about
@@ -106,15 +106,15 @@ class PrivacyProfile(WithFigures):
     confidence: float | None = None  # the confidence of those bounds, all of them together
 
     def delta(self, epsilon: ArrayLike) -> Floats:
-        """The δ promised at ε (a number or an array): the larger direction, the worst record."""
+        """The δ promised at ε (a number or an array), for the worst record and the larger direction."""
         return _evaluate(self.curve, epsilon)
 
     def epsilon(self, delta: float) -> float:
-        """The least ε promised at δ; infinite where no ε meets it."""
+        """The least ε promised at δ; infinite if no ε meets it."""
         return least_epsilon(self.curve, delta, ceiling=self.pure_epsilon)
 
     def lower(self, epsilon: ArrayLike) -> Floats:
-        """A lower bound on δ at ε: the confidence bound of an estimate, or the curve itself where exact."""
+        """A lower bound on δ at ε: the confidence bound of an estimate, or the curve itself if exact."""
         return _evaluate(self.lower_curve or self.curve, epsilon)
 
     def __str__(self) -> str:
@@ -188,16 +188,16 @@ def least_meeting(
 
 
 def _squeeze(falling: Callable[[float], float], goal: float, low: float, high: float) -> float:
-    """The crossing in (low, high], always returned on the side where the goal is met.
+    """The crossing in (low, high], always returned on the side that meets the goal.
 
     False position on ln(value/goal) with the Illinois weights, and a halving step whenever the bracket did
-    not shrink by half: about ten evaluations where the curve is smooth, never more than twice a bisection's.
+    not shrink by half: about ten evaluations if the curve is smooth, never more than twice a bisection's.
     """
 
     def gap(at: float) -> float:
         value = falling(at)
         ratio = float(np.log(value / goal)) if value > 0.0 else -np.inf
-        return max(ratio, 1e-300) if value > goal else ratio  # a quotient may round to 1, a goal is a goal
+        return max(ratio, 1e-300) if value > goal else ratio  # positive even if the quotient rounds to 1
 
     at_low, at_high = gap(low), gap(high)
     halve, before = False, None
@@ -207,7 +207,7 @@ def _squeeze(falling: Callable[[float], float], goal: float, low: float, high: f
             break
         part = 0.5
         if not halve and np.isfinite(at_low) and np.isfinite(at_high) and at_low > at_high:
-            # A hair inside the bracket, so that the returned end closes in as well.
+            # stay slightly inside the bracket, so that the returned end moves too
             part = float(np.clip(at_low / (at_low - at_high), 0.001, 0.999))
         middle = low + width * part
         value = gap(middle)
@@ -235,9 +235,9 @@ def gaussian_delta(
     ----------
     epsilon, sensitivity, std : array_like
         ε of zero or more; the Euclidean distance between the two exact values (infinite gives δ = 1, zero
-        gives 0); the standard deviation of the noise on each coordinate. δ is broadcast over the three.
+        gives 0); the standard deviation of the noise on each coordinate. The three are broadcast together.
     direction : {"larger", "forward", "backward"}
-        Accepted as by the other curves: both directions are equal here.
+        Accepted for consistency with the other curves; both directions are equal here.
 
     Notes
     -----
@@ -281,7 +281,7 @@ def _curve(eps: Floats, ratio: Floats) -> Floats:
         smooth = half * ratio / 2.0 * (slope @ _WEIGHTS)
     out = np.where(lower > 0.0, scaled, direct)
     out = np.where(ratio < 0.5, smooth, out)
-    # A far lower end (ε/c beyond every double) leaves nothing to integrate.
+    # beyond this lower end δ is zero in double precision
     return np.clip(np.where(lower > 40.0, 0.0, out), 0.0, 1.0)
 
 
@@ -290,8 +290,8 @@ def gaussian_std(epsilon: float, delta: float, *, sensitivity: float = 1.0) -> f
 
     Notes
     -----
-    Inverts `gaussian_delta` in std (δ falls in it) to about 1e-13 relative, always on the private side:
-    `gaussian_delta` at what is returned is at most δ. The classical √(2 ln(1.25/δ))/ε is larger for small ε
+    Inverts `gaussian_delta` in std, in which δ falls, to about 1e-13 relative and always on the private side:
+    `gaussian_delta` at the result is at most δ. The classical √(2 ln(1.25/δ))/ε is larger for small ε
     and too small for large ε.
 
     Examples
@@ -303,7 +303,7 @@ def gaussian_std(epsilon: float, delta: float, *, sensitivity: float = 1.0) -> f
     moved, eps = at_least_zero("sensitivity", sensitivity, finite=False), at_least_zero("epsilon", epsilon)
     if moved in (0.0, np.inf):
         return moved
-    # for this sensitivity itself: scaled from that of 1, the noise could round to the wrong side
+    # solved at this sensitivity: scaling the solution for 1 could round to the wrong side
     return least_meeting(lambda std: float(gaussian_delta(eps, moved, std)), goal, start=moved)
 
 

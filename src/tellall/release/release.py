@@ -39,9 +39,9 @@ from tellall.release.statistics.tables import Tables
 
 __all__ = ["MANY_VALUES", "PUBLISHED_TOO", "Computed", "Release", "publish", "published_too"]
 
-MANY_VALUES = 100_000  # more go into a Parquet file beside the JSON
+MANY_VALUES = 100_000  # more go into a Parquet file next to the JSON
 
-PUBLISHED_TOO = {  # what a release tells of people beside its values, by the field that tells it
+PUBLISHED_TOO = {  # what a release file says about people in addition to its values, by field
     "people": "how many people there are",
     "columns": "which public columns differ between people, how many categories each has among them, and "
     "where numbers are cut; cut points are taken from the people where the plan gives none",
@@ -52,20 +52,20 @@ PUBLISHED_TOO = {  # what a release tells of people beside its values, by the fi
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Release(InNotebook):
-    """Published values, what they are, and what was done to them; no secret and no person in it.
+    """Published values, what they are, and what was done to them; it holds no secret and no person.
 
     Attributes
     ----------
     values
-        Flat float64, missing (NaN) where suppressed.
+        A flat float64 array; suppressed values are missing (NaN).
     statistic
         What was computed.
     protections
-        What was done to it, in order.
+        What was done to the values, in order.
     columns
         The names of the public columns it was computed over.
     shape
-        The columns' categories and cut points and how many people there are; None where nobody said.
+        The columns' categories and cut points, and the number of people; None if not given.
     levels
         How many values the secret has: two for bits, zero for real numbers.
     """
@@ -84,16 +84,16 @@ class Release(InNotebook):
 
     @property
     def where(self) -> str | npt.NDArray[np.bool_] | None:
-        """Whom it is about: a condition in words, a mask over everybody, or None for everybody."""
+        """Which people it is about: a condition in words, a mask over everybody, or None for everybody."""
         if not isinstance(self.statistic, Among):
             return None
         subset = self.statistic.where
         return subset.bits if isinstance(subset, Mask) else subset.text
 
     def about(self, where: Where | Subset) -> Release:
-        """The same release, known to be about these people alone; what it names by index stays as it is."""
+        """The same release, declared to be about these people only; indices inside it do not change."""
         if isinstance(self.statistic, Among):
-            raise invalid("where", "left out, since the release says whom it is about", where)
+            raise invalid("where", "left out, since the release says which people it is about", where)
         return replace(self, statistic=Among(self.statistic, as_where(where)))
 
     @classmethod
@@ -110,10 +110,10 @@ class Release(InNotebook):
     ) -> Release:
         """The release that an outsider builds from published numbers (NaN where suppressed).
 
-        ``protect`` is what is known to have been done to them, in order, where that is more than noise: with
-        ``Suppression(10)`` in it a missing value is known to be under 10. ``levels`` is how many values the
-        secret has, zero where it is a real number. ``where`` says whom of the public the numbers are about:
-        a condition such as ``"sex = 'f'"``, or a mask.
+        ``protect`` lists what is known to have been done to them, in order, if that is more than noise: with
+        ``Suppression(10)`` in the list, a missing value is known to be under 10. ``levels`` is how many
+        values the secret has, zero for a real number. ``where`` says which of the people the numbers are
+        about: a condition such as ``"sex = 'f'"``, or a mask.
         """
         view = as_public(public)
         if not isinstance(statistic, Statistic):
@@ -137,20 +137,20 @@ class Release(InNotebook):
         if noise is not None and not isinstance(noise, Noise):
             raise invalid("noise", "a noise law such as Gaussian(2.0), or None", noise)
         if noise is not None and protect is not None:
-            raise invalid("protect", "left out where noise is given", protect, "Put the noise into it.")
+            raise invalid("protect", "left out if noise is given", protect, "Put the noise into it.")
         settled = statistic.settle(view)
         done = prepare(as_protections(protect if noise is None else noise), settled, view)
         laws = tuple(law for law in done if not isinstance(law, Exact))
         return cls(array, settled, laws, view.names, view.shape, levels)
 
     def save(self, path: str | Path) -> Path:
-        """The path, after the release is in it: JSON, with Parquet beside it where the values are many.
+        """The path, after saving the release there as JSON; many values go to a Parquet file next to it.
 
         Notes
         -----
-        What is saved is what is published: the values, what they are, and what ``published_too`` lists.
-        No seed, and nothing computed from rows but the values. Whom it is about is saved where that is a
-        condition; a mask says who is in, and is not.
+        The file holds what is published: the values, what they are, and what ``published_too`` lists. It
+        holds no seed, and nothing computed from rows except the values. A condition on the people is saved. A
+        mask is not, because it shows who is in.
         """
         file = _as_path(path)
         if not file.parent.is_dir():
@@ -174,7 +174,7 @@ class Release(InNotebook):
     def load(cls, path: str | Path, where: Where | None = None) -> Release:
         """The release that was saved there.
 
-        ``where`` is whom it is about, where that is not everybody and not saved with it: a mask over the
+        ``where`` says which people it is about, if not everybody and not saved with it: a mask over the
         people that the attacker knows, or a condition.
         """
         release = _from_document(_as_path(path))
@@ -221,7 +221,7 @@ def _document(release: Release) -> dict[str, Any]:
 
 
 def published_too(release: Release) -> dict[str, str]:
-    """What the file of a release tells about people in addition to its values, by field."""
+    """What the file of a release says about people in addition to its values, by field."""
     about = release.statistic.published_too
     return {**PUBLISHED_TOO, **({"statistic": about} if about else {})}
 
@@ -249,7 +249,7 @@ def _from_document(path: Path) -> Release:
     else:
         beside = checked.values
         if Path(beside.parquet).name != beside.parquet:
-            raise invalid("values", "in a file beside the release", beside.parquet)
+            raise invalid("values", "in a file next to the release", beside.parquet)
         values = files.read_values(path.parent / beside.parquet, count=beside.count, sha256=beside.sha256)
     if np.isinf(values).any():
         raise invalid("values", "finite, or missing where suppressed", "an infinite value")
@@ -263,7 +263,7 @@ def _from_document(path: Path) -> Release:
             people=checked.people,
         )
     protections = tuple(catalogue.build("protection", plain) for plain in checked.protect)
-    noise_of(protections)  # a protection without a number that publishing fills in would pass for exact
+    noise_of(protections)  # an error if one misses a number that publishing fills in: it would pass for exact
     statistic = catalogue.build("statistic", checked.statistic)
     return Release(
         values=values,
@@ -286,14 +286,14 @@ def publish(
 ) -> Release:
     """The release of a statistic of these people after its protections.
 
-    ``where`` says that it is about some of them alone: a condition on public columns such as
+    ``where`` restricts it to some of them: a condition on public columns such as
     ``"sex = 'f' and age < 40"`` (the language of :class:`SubsetCounts`), or a mask of one bit per person.
-    A condition is saved with the release; a mask says who is in, and never is.
+    A condition is saved with the release. A mask never is, because it shows who is in.
 
-    People in a store (`scan`) publish tables, of everybody or where a condition holds, protected by what
-    changes values alone; the release is the one that the same people would give in memory. ``device`` ("cpu",
-    "cuda", "cuda:1") is where products of attributes are computed, which :class:`Predicates` are; the values
-    are the same.
+    People in a store (`scan`) can publish tables of everybody, or of those who satisfy a condition, with
+    protections that change only values. The release is the same as for people in memory. ``device`` ("cpu",
+    "cuda", "cuda:1") is where products of attributes are computed, as :class:`Predicates` need them; the
+    values do not depend on it.
 
     Examples
     --------
@@ -338,7 +338,7 @@ def _publish_stored(
         if protection.changes_people or protection.reads_people:
             rule = "protections of values alone, for people in a store"
             raise invalid("protect", rule, type(protection).__name__, "Load them first.")
-    # tables and protections of values ask for columns, categories and the number of people, all of them here
+    # tables and protections of values need columns, categories and the number of people: a store has them
     view, dataset = cast(Public, people.public), cast(Dataset, people)
     settled = statistic.settle(view, secret=people.secret is not None)
     prepared = prepare(protections, settled, view)
@@ -348,7 +348,7 @@ def _publish_stored(
 
 @dataclass(frozen=True, eq=False)
 class Computed:
-    """A statistic whose values of these people are computed already, to be published many times."""
+    """A statistic whose values for these people are already computed, to be published many times."""
 
     statistic: Statistic
     dataset: Dataset
@@ -357,7 +357,7 @@ class Computed:
 
     @classmethod
     def of(cls, statistic: Statistic, dataset: Dataset) -> Computed:
-        """The statistic of these people, settled and computed; of those alone whom it is about."""
+        """The statistic, settled and computed for the people it is about."""
         if isinstance(statistic, Among):
             some = dataset.take(people_where(statistic.where, dataset.public))
             return replace(cls.of(statistic.statistic, some), where=statistic.where)
@@ -365,7 +365,7 @@ class Computed:
         return cls(settled, dataset, settled.values(dataset))
 
     def publish(self, prepared: tuple[Protection, ...], rng: Rng) -> Release:
-        """The release after prepared protections: what :func:`publish` gives with the same generator."""
+        """The release after prepared protections: the same as :func:`publish` gives with this generator."""
         view = self.dataset.public
         values = carry_out(prepared, self.dataset, self.statistic, rng, clean=self.clean)
         about = self.statistic if self.where is None else Among(self.statistic, self.where)

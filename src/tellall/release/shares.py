@@ -1,4 +1,4 @@
-"""Shares as counts: a percentage of people whose number is published leaves few whole counts possible."""
+"""Shares as counts: a percentage of a known number of people leaves few whole counts possible."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ _NEAR = 1e-9  # floating-point room of an end
 def base_bounds(
     table: CountTable, counted: Sequence[tuple[CountTable, Array, Array]], people: int | None
 ) -> tuple[Array, Array]:
-    """The least and the largest number of people in each cell that a table has shares of.
+    """The least and the largest number of people behind each share of a table, for each cell of its base.
 
-    ``counted`` are the tables of counts, with the least and the largest count of each of their cells.
+    ``counted`` has the tables of counts, with the least and the largest count of each of their cells.
     """
     of = table.shares_of or ()
     sizes = [len(table.labels[table.columns.index(name)]) for name in of]
@@ -53,9 +53,9 @@ def counts_of_shares(table: CountTable, bases: tuple[Array, Array]) -> tuple[Arr
 
     Notes
     -----
-    A share s of N people stands for the whole counts x for which x/N can have become s. Where N lies between
-    two ends, x is at least what the lower and at most what the upper one allow. A half may have been rounded
-    either way, since publishers differ in that.
+    A share s of N people stands for the whole counts x for which x/N can have become s. If N is only known to
+    lie in an interval, its lower end bounds x from below and its upper end from above. A half may have been
+    rounded either way, since publishers differ in that.
     """
     place = _project(table, table.shares_of or ())
     least, most = bases[0][place], bases[1][place]
@@ -71,7 +71,7 @@ def counts_of_shares(table: CountTable, bases: tuple[Array, Array]) -> tuple[Arr
 
 
 def _ends(table: CountTable, at: npt.NDArray[np.bool_], size: float) -> tuple[Array, Array]:
-    """The least and the largest counts of some cells, of this number of people."""
+    """The least and the largest counts of some cells, if their shares are of ``size`` people."""
     values, units = table.counts[at], table.units * size
     found = possible_counts(values, table.protections, units)
     last = next((each for each in reversed(table.protections) if not each.hides), None)
@@ -79,14 +79,14 @@ def _ends(table: CountTable, at: npt.NDArray[np.bool_], size: float) -> tuple[Ar
         return found.low, found.high
     half, shown = last.base / 2, ~np.isnan(values)
     low, high = np.ceil((values - half) * units - _NEAR), np.floor((values + half) * units + _NEAR)
-    some = found.low <= found.high  # else no count can have become this, unless a half went the other way
+    some = found.low <= found.high  # otherwise no count fits, unless a half was rounded the other way
     low = np.where(some & ~(found.low > low), found.low, low)
     high = np.where(some & ~(found.high < high), found.high, high)
     return np.where(shown, low, found.low), np.where(shown, high, found.high)
 
 
 def _project(table: CountTable, of: Sequence[str]) -> npt.NDArray[np.intp]:
-    """For each cell of a table the cell of these columns that it is in."""
+    """For each cell of a table, the cell of these columns that contains it."""
     shape = tuple(map(len, table.labels))
     codes = np.unravel_index(np.arange(prod(shape)), shape) if shape else ()
     flat = np.zeros(prod(shape), dtype=np.intp)

@@ -1,7 +1,7 @@
-"""Sight: what an attacker with a view of the people can use of a release.
+"""Sight: what an attacker who knows some public columns of some people can use of a release.
 
-Columns that are not known, or known only up to coarser categories, are summed over; people whom the attacker
-does not know, or who may not be in the release, leave an interval where an equation would be.
+Tables are summed over columns that the attacker does not know, or knows only in coarser categories. People
+the attacker does not know, and people who may not be in the release, turn equations into intervals.
 """
 
 from __future__ import annotations
@@ -45,16 +45,16 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Knowledge:
-    """What an attacker knows beside the public columns of the view, and what not.
+    """What an attacker knows in addition to the public columns of the view, and what is missing.
 
     Attributes
     ----------
     missing
-        How many people the releases count whom the view does not hold; None: to be read off exact totals.
+        How many people the releases count who are not in the view; None: taken from exact totals.
     may_include
-        Whether the view holds people who may not be in a release.
+        Whether the view has people who may not be in a release.
     secrets
-        The secrets that are known already, by the row of the person.
+        The secrets that the attacker knows already, by the person's row.
     """
 
     missing: int | None = None
@@ -75,7 +75,7 @@ EVERYTHING = Knowledge()
 
 @dataclass(frozen=True)
 class Known(Outline):
-    """The columns of a release, as far as the release itself tells."""
+    """The columns of a release, as far as the release itself describes them."""
 
     columns: tuple[Column, ...]
     people: int
@@ -83,7 +83,7 @@ class Known(Outline):
 
     @classmethod
     def of(cls, shape: Shape) -> Known:
-        """The columns of this shape; what their categories are called is not in it."""
+        """The columns of this shape; their categories have no names."""
         each = zip(shape.names, shape.levels, shape.cuts, strict=True)
         return cls(tuple(Column(name, ("",) * levels, cuts) for name, levels, cuts in each), shape.people)
 
@@ -93,14 +93,14 @@ class Known(Outline):
         return self.people
 
 
-# Columns: those of the view as those of the release, coarser or of one category where less is known.
+# Columns: the view in the columns of the release, with coarser or merged categories where less is known.
 
 
 def fit_columns(shape: Shape, view: Public) -> tuple[Public, list[IntArray]]:
-    """The view with the release's columns in their order, and what becomes of each of their categories.
+    """The view with the release's columns, and for each column the view's category of each of its categories.
 
-    A column that is not known has one category for everybody. Numbers that were cut otherwise are cut as the
-    release does it.
+    An unknown column has one category for everybody. Numbers that the view cuts at other points are cut again
+    at the release's points.
     """
     columns: list[Column] = []
     codes: list[IntArray] = []
@@ -136,7 +136,7 @@ def _cut_again(column: Column, values: Array, cuts: tuple[float, ...]) -> tuple[
 
 
 def _merging(column: Column, levels: int, cuts: tuple[float, ...] | None) -> IntArray:
-    """For each of the release's categories of a column, the category that the attacker knows."""
+    """For each category of a column in the release, the category that the attacker knows."""
     if column.parts is not None and len(column.parts) == levels:
         return np.array(column.parts, dtype=np.intp)
     if column.cuts == cuts and column.levels == levels:
@@ -154,9 +154,9 @@ def _merging(column: Column, levels: int, cuts: tuple[float, ...] | None) -> Int
 
 @dataclass(frozen=True)
 class Seen(Inside):
-    """A statistic as a view lets one use it: of the release's columns, as far as they are known.
+    """The part of a statistic that a view of the people lets one use.
 
-    ``statistic`` is the part of it that needs nothing unknown; ``shape`` is the release's.
+    ``statistic`` is that part, which needs no unknown column; ``shape`` is the release's.
     """
 
     statistic: Statistic
@@ -184,7 +184,7 @@ class Seen(Inside):
 
 
 def seen_by(release: Release, view: Public) -> Statistic | None:
-    """The statistic of a release as a view lets one use it; None where it does not."""
+    """The part of a release's statistic that a view lets one use; None if there is no such part."""
     if isinstance(release.statistic, Among):
         if unknown_condition(release.statistic, view):
             return None
@@ -203,7 +203,7 @@ def _columns_of(view: Public) -> tuple[Any, ...]:
 
 
 def unknown_condition(among: Among, view: Public) -> str:
-    """Why a view does not tell whom a release is about; empty where it does."""
+    """Why a view does not show which people a release is about; empty if it does."""
     if not isinstance(among.where, Condition):
         return ""
     unknown = sorted(among.where.columns - set(view.names))
@@ -212,23 +212,23 @@ def unknown_condition(among: Among, view: Public) -> str:
     try:
         among.where.mask(view)
     except InvalidInput as reason:
-        return f"{among.describe()}: whom it is about is not known, since the {reason}"
+        return f"{among.describe()}: it is not known who it is about, since the {reason}"
     return ""
 
 
-# AddedCells over what is not known.
+# Sums over what is not known.
 
 
 @dataclass(frozen=True, eq=False)
 class AddedCells:
-    """Published values added up: ``index`` says into which sum each goes, of ``size`` sums."""
+    """Published values added up to ``size`` sums: ``index`` says to which sum each value belongs."""
 
     index: IntArray
     size: int
 
     @classmethod
     def of(cls, fine: CellLayout, coarse: CellLayout, merged: Sequence[IntArray]) -> AddedCells:
-        """The cells of tables, added up over the categories that are one to the attacker."""
+        """The cells of tables, added up over the categories that the attacker cannot tell apart."""
         parts, start = [np.zeros(0, dtype=np.intp)], 0
         for columns, before, after in zip(fine.columns, fine.shapes, coarse.shapes, strict=True):
             axes = [*(merged[column] for column in columns), np.arange(before[-1])]
@@ -239,34 +239,34 @@ class AddedCells:
 
     @property
     def terms(self) -> Array:
-        """How many values each sum has."""
+        """How many values each sum adds up."""
         return np.bincount(self.index, minlength=self.size).astype(np.float64)
 
     def add(self, values: Array) -> Array:
-        """The sums; missing where a value is."""
+        """The sums; missing if one of their values is."""
         return np.bincount(self.index, values, minlength=self.size).astype(np.float64)
 
     def add_possible(self, possible: Possible) -> Possible:
-        """What the sums can be."""
+        """The possible values of the sums."""
         return Possible(self.add(possible.low), self.add(possible.high))
 
 
 @dataclass(frozen=True, eq=False)
 class Sight:
-    """What a view lets one use of a release.
+    """The part of a release that a view of the people lets one use.
 
     Attributes
     ----------
     statistic
-        The statistic without what needs unknown columns; None where nothing is left.
+        The statistic without the parts that need unknown columns; None if nothing is left.
     public
         The view with the release's columns.
     chosen
-        Which of the values it has, by index; None for all.
+        Which published values are left, by index; None for all.
     sums
-        How these are added up; None where every column is known.
+        How these values are added up; None if they are used one by one.
     skipped
-        What is not usable, and why.
+        What cannot be used, and why.
     """
 
     statistic: Statistic | None
@@ -277,12 +277,12 @@ class Sight:
 
 
 def see(release: Release, view: Public) -> Sight:
-    """What a view lets one use of a release about these people.
+    """The part of a release about these people that a view lets one use.
 
     Notes
     -----
-    Tables whose cells add up are added up over the columns that are not known. Other statistics lose what
-    needs a column that is not known as the release has it.
+    Tables whose cells add up are summed over the unknown columns. Other statistics lose the values that need
+    a column which the attacker does not know as finely as the release has it.
     """
     shape, statistic = release.shape, release.statistic
     assert shape is not None
@@ -324,7 +324,7 @@ def see(release: Release, view: Public) -> Sight:
 
 
 def nothing(n: int, levels: int, reason: str) -> ReleaseEquations:
-    """The equations of a release that the attacker cannot use: none."""
+    """No equations: for a release that the attacker cannot use."""
     none = np.zeros(0)
     width = n * (levels if levels > 2 else 1)
     facts = Facts(none, none)
@@ -335,19 +335,19 @@ def nothing(n: int, levels: int, reason: str) -> ReleaseEquations:
     )
 
 
-# People whom the release counts and the view does not hold, and the other way round.
+# People in the release but not in the view, and the other way round.
 
 
 @dataclass(frozen=True)
 class Strangers:
-    """How many people the release counts beyond the view, and how many of the view it does not; at most."""
+    """At most how many people of the release are not in the view (missing), and the reverse (absent)."""
 
     missing: int = 0
     absent: int = 0
 
     @classmethod
     def of(cls, release: Release, n: int, known: Knowledge, *, part: bool = False) -> Strangers:
-        """Those of a release and a view of n people; ``part``: the release is about some of everybody."""
+        """Those of a release and a view of n people; ``part``: the release is about only some people."""
         counted = n if release.shape is None else release.shape.people
         more = counted - n
         if known.may_include:
@@ -365,21 +365,22 @@ class Strangers:
             rule = f"{more:,}, since the release counts {counted:,} people and the view holds {n:,}"
             raise invalid("missing", rule, known.missing)
         advice = (
-            "Say whom of them it is about (where, or --where), or that who is in it is not known "
+            "Say which of them it is about (where, or --where), or that it is not known who is in it "
             "(may_include, or --may-include)."
         )
         if more > 0:
             advice = (
-                f"Say that it counts {more:,} whom the attacker does not know (missing={more}, or --missing "
-                f"{more}), if so."
+                f"If it counts {more:,} people whom the attacker does not know, say so (missing={more}, or "
+                f"--missing {more})."
             )
         rule = "the people the release was made for"
         raise invalid("public", rule, f"{n:,} people, not {counted:,}", advice)
 
     def rows(self, equations: Equations, possible: Possible | None, last: int) -> tuple[Array, Array]:
-        """For each row by how much people beyond the view, and absent ones, may change it: at most.
+        """By how much missing and absent people can change each row, at most.
 
-        ``last`` is how many cells, one after the other, count everybody of one place; zero without tables.
+        ``last`` is how many neighbouring cells together count all people of a public cell (the number of
+        values of the secret); zero if the values are not tables.
         """
         size = equations.target.size
         if not last:
@@ -399,7 +400,7 @@ NOBODY = Strangers()
 
 
 def _exact_totals(release: Release) -> bool:
-    """Whether some table is shown whole and without an error."""
+    """Whether some table is shown completely and without error."""
     if not (release.statistic.adds_up and release.noise.known and release.noise.bound == 0):
         return False
     assert release.shape is not None
@@ -409,9 +410,9 @@ def _exact_totals(release: Release) -> bool:
 
 
 def widen(rows: Rows, more: Array, fewer: Array) -> Rows:
-    """The rows where a value may count this many people too many, or too few: A s from z − more to z + fewer.
+    """The rows if values may count this many people too many or too few: A s is in [z − more, z + fewer].
 
-    What was exact becomes an interval.
+    Exact rows become intervals.
     """
     half = (more + fewer) / 2
     wide = half > 0
@@ -429,7 +430,7 @@ def widen(rows: Rows, more: Array, fewer: Array) -> Rows:
 
 
 def widen_facts(facts: Facts, more: Array, fewer: Array) -> Facts:
-    """The facts where a value may count this many people too many, or too few."""
+    """The facts if values may count this many people too many or too few."""
     if not (more.any() or fewer.any()):
         return facts
     kept = tuple((row, counts) for row, counts in facts.gaps if not more[row] and not fewer[row])

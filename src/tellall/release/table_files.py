@@ -1,4 +1,4 @@
-"""Tables of counts in files: one count a line, beside the values of the columns it is about."""
+"""Reads tables of counts from files: one count per line, next to the values of the columns."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ class _Listed:
     lines: list[tuple[str, ...]]
     counts: Array
     areas: list[str]
-    units: float | None = None  # of shares; None: counts
-    digits: int = 0  # of shares, after the point
+    units: float | None = None  # of shares; None for counts
+    digits: int = 0  # of shares, after the decimal point
 
 
 def read_count_tables(
@@ -46,25 +46,25 @@ def read_count_tables(
     by: str | None = None,
     absent: str = "zero",
 ) -> dict[str, list[CountTable]]:
-    """The tables in some files, by area; all under "" without areas.
+    """The tables in some files, by area; all under the key "" if there are no areas.
 
     Parameters
     ----------
     paths
         CSV, TSV, Parquet or spreadsheet files. Each line has a value of every column of the table and the
-        count of that cell; a mark such as "*", "<5" or nothing at all says that it is hidden. A line with
-        "total" or "all" in place of a value is the total over that column. A file with a column "percent"
-        ("pct", "%"), "rate" or "share" in place of counts has shares, rounded to the digits that it shows:
-        of all people with the same values of the other columns, the share with that value of the last one.
-        How many these people are has to be in another file.
+        count of that cell; a mark such as "*" or "<5", or an empty cell, says that the count is hidden. A
+        line with "total" or "all" in place of a value is the total over that column. A file with a column
+        "percent" ("pct", "%"), "rate" or "share" in place of counts has shares, rounded to the digits that it
+        shows. Each is a share of the people with the same values of all columns but the last: those who have
+        that value of the last one. The number of these people must be in another file.
     protect
-        What is known to have been done to the counts, in order; None: they are exact.
+        What is known to have been done to the counts, in order; None if they are exact.
     count
         The column of counts or shares; by default the one called count, n, percent, ..., or else the last.
     by
-        A column whose values are areas, each with tables of its own.
+        A column of areas, each with tables of its own.
     absent
-        What a combination that a file does not show means: "zero" (nobody) or "unknown".
+        What it means if a file does not show a combination: "zero" (nobody has it) or "unknown".
 
     Examples
     --------
@@ -80,7 +80,7 @@ def read_count_tables(
     if not chosen:
         raise invalid("paths", "one file or more", "none")
     if absent == "unknown" and any(protection.hides for protection in done):
-        rule = "zero where cells are hidden by a rule, so that a missing line is not taken for a hidden cell"
+        rule = "zero if a rule hides cells, so that a missing line is not taken for a hidden cell"
         raise invalid("absent", rule, absent)
     files = [_read(Path(path), count, by) for path in chosen]
     labels: dict[str, list[str]] = {}
@@ -113,7 +113,7 @@ def _read(path: Path, count: str | None, by: str | None) -> _Listed:
     for number, text in enumerate(texts[counted]):
         found = as_number(text.removesuffix("%") if units else text)
         if found is None:
-            rule = f"{'shares' if units else 'counts'}, or a mark where one is hidden"
+            rule = f"{'shares' if units else 'counts'}, or a mark for a hidden one"
             raise invalid(f"'{counted}'", rule, f"something else in line {number + 2:,} of {path.name}")
         counts[number] = found
     areas = texts[by] if by is not None else [""] * counts.size
@@ -145,7 +145,7 @@ def _count_column(path: Path, names: Sequence[str], count: str | None) -> str:
         return count
     known = [name for name in names if name.lower() in (*_COUNTS, *_SHARES)]
     if len(known) > 1:
-        raise invalid("count", "named, where several columns may be it", ", ".join(known))
+        raise invalid("count", "named, since several columns may be meant", ", ".join(known))
     return known[0] if known else names[-1]
 
 
@@ -156,7 +156,7 @@ def _tables(
     done: tuple[Protection, ...],
     absent: str,
 ) -> list[CountTable]:
-    """A table for each set of columns that lines are summed over."""
+    """A table for each set of columns for which the file has lines."""
     fill = 0.0 if absent == "zero" and file.units is None else np.nan
     cells: dict[tuple[str, ...], dict[tuple[str, ...], float]] = {}
     for i in here:
@@ -181,6 +181,6 @@ def _tables(
                 found.append(CountTable(columns, counts, rounded, shares_of=of, units=file.units))
             continue
         complete = len(kept) == len(file.columns) or not np.isnan(counts).any()
-        if complete or not any(protection.hides for protection in done):  # else not shown may be hidden
+        if complete or not any(protection.hides for protection in done):  # else absent cells may be hidden
             found.append(CountTable(columns, counts, done))
     return found

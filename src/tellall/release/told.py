@@ -1,4 +1,4 @@
-"""Told: the equations of secrets that an attacker knows already."""
+"""Told: secrets that an attacker knows already, as equations."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ def tell(secrets: Mapping[int, Any], n: int, levels: int) -> ReleaseEquations:
 
     Notes
     -----
-    Of bits and categories a row for each value v: Σ s_iv over the people known to have v is their number
-    (of bits zero for v = 0), which fixes everybody in it and leaves people alike together. Of real numbers a
-    row per person.
+    Bits and categories have one row for each value v: Σ s_iv over the people known to have v equals their
+    number (zero for bits and v = 0). That fixes all of them and keeps people alike in one group. Real numbers
+    have one row per person.
     """
     people = np.array([_row(row, n) for row in secrets], dtype=np.intp)
     values = np.array([_value(value, levels) for value in secrets.values()])
@@ -45,7 +45,7 @@ def tell(secrets: Mapping[int, Any], n: int, levels: int) -> ReleaseEquations:
         target = held if levels > 2 else np.array([0.0, held[1]])
         alike[people] = 1 + values
     rows = Rows.exact(target)
-    if not levels:  # a number that is known leaves no room, whatever its unit
+    if not levels:  # a known number has almost no spread, whatever its unit
         tiny = _KNOWN_TO * (np.abs(target) + float(np.abs(target).mean())) + 1e-300
         rows = replace(rows, spread=tiny, rest=tiny)
     return ReleaseEquations(

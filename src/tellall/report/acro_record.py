@@ -1,4 +1,4 @@
-"""The findings of an audit as a record that ACRO and its viewer read, beside theirs."""
+"""The findings of an audit as a record that ACRO and its viewer read, next to their own."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def acro_record(document: Mapping[str, Any], version: str, timestamp: str) -> di
     document
         The audit.
     version
-        That of the ACRO that wrote the outputs: its viewer takes no other.
+        The version of ACRO that wrote the outputs; its viewer accepts no other.
     timestamp
         When the audit ended, in ISO format.
     """

@@ -59,7 +59,7 @@ def _told(areas: Plain) -> str:
     else:
         lines.append("The interval lies above the limit in none of them.")
     if areas["exposing"]:
-        lines.append(f"Single people are learnt in {areas['exposing']:,} of them.")
+        lines.append(f"Single people are given away in {areas['exposing']:,} of them.")
     return " ".join([*lines, "The numbers above are about all these people together."])
 
 

@@ -34,7 +34,7 @@ _LINES = 10
 
 
 def audited_areas(document: dict[str, Any]) -> dict[str, Any] | None:
-    """The areas of an audit's document as its page shows them; None where it has none."""
+    """The areas of an audit's document as its page shows them; None if it has none."""
     known = document.get("areas")
     if known is None:
         return None
@@ -63,7 +63,7 @@ def audited_areas(document: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def area_funnel(document: dict[str, Any]) -> dict[str, Any] | None:
-    """Every area by its people and its advantage, in the funnel of luck; None where there are no areas.
+    """Every area by its people and its advantage, in the funnel of luck; None if there are no areas.
 
     Notes
     -----
@@ -102,7 +102,7 @@ def area_funnel(document: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def swept_areas(release: dict[str, Any]) -> dict[str, Any] | None:
-    """The areas of a sweep's document as its page shows them; None where it has none."""
+    """The areas of a sweep's document as its page shows them; None if it has none."""
     if release.get("by") is None:
         return None
     measured = [row for row in release["areas"] if row["rows"]]
@@ -174,7 +174,7 @@ def swept_lines(release: dict[str, Any]) -> list[str]:
 
 
 def worst_in_area(row: Row) -> Row | None:
-    """An area with its finding of the largest advantage; None where nothing was found in it."""
+    """An area with its finding of the largest advantage; None if nothing was found in it."""
     found = [one for one in row["findings"] if one["outcome"] == "found"]
     if not found:
         return None

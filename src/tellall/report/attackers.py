@@ -16,7 +16,7 @@ Plain = dict[str, Any]
 
 
 def attacker_blocks(document: Plain) -> Iterator[Block]:
-    """The attackers, the worst first, and releases about different people; nothing where all is as usual."""
+    """The attackers, the worst first, and releases about different people; nothing if there are neither."""
     if document["rules"]:
         yield Headed("What the agencies' rules say", (Bullets([document["rules"]["sentence"]]),))
     if document["differences"]:
@@ -38,7 +38,7 @@ def attacker_blocks(document: Plain) -> Iterator[Block]:
 
 
 def attackers_view(document: Plain) -> list[Plain]:
-    """The attackers, the worst first; none where there is one only, who knows everything."""
+    """The attackers, the worst first; empty if there is only one, who knows everything."""
     unit = Unit.of(is_real(document))
     return [
         {

@@ -48,13 +48,13 @@ _SURE = (
     "every baseline, unless luck explains it."
 )
 _SURE_NUMBERS = (
-    "Of how many people the interval of this confidence holds the number and is a third as wide as any "
-    "baseline's, unless luck explains it."
+    "For how many people the interval of this confidence holds the number and is at most a third as wide as "
+    "any baseline's, unless luck explains it."
 )
 
 
 def render(document: Plain, decision: Plain | None = None) -> str:
-    """The page of an audit; the document is the content of ``audit.json``, a decision what came of it."""
+    """The page of an audit; ``document`` is the content of ``audit.json``, ``decision`` what was decided."""
     data = document["data"]
     return render_blocks(
         SECTIONS,
@@ -146,10 +146,10 @@ def bought_blocks(document: Plain) -> Iterator[Block]:
 
 
 def assumed_blocks(document: Plain) -> list[Block]:
-    """What the attacker was taken to know, and what is published beside the values."""
+    """What the attacker is assumed to know, and what is published besides the values."""
     return [
         Bullets(document["assumed"]),
-        Folded("What is published beside the values", (Bullets(document["published_too"]),)),
+        Folded("What is published besides the values", (Bullets(document["published_too"]),)),
     ]
 
 
@@ -185,7 +185,7 @@ SECTIONS = (
 
 
 def _notes(row: Row) -> Iterator[Block]:
-    """What more is known of an attack: its baselines, whom it names, and what was foreseen."""
+    """What else is known about an attack: its baselines, whom it names, and what was foreseen."""
     found = row["summary"]
     yield Paragraph(row["verdict"]["sentence"])
     yield Listing(
@@ -222,7 +222,7 @@ def _legend(document: Plain) -> dict[str, str]:
             "baseline": "the same without the person's own record",
             "exposed": "the 95 % interval holds the number, a third as wide as any baseline's, beyond luck",
             "advantage": "how much smaller that is than the strongest baseline's, in % of the latter, "
-            "without in-sample fit: any model is nearer to those whom it was fitted to",
+            "without in-sample fit: any model is nearer to the people it was fitted to",
         }
     words["baseline"] += f"; the strongest of {', '.join(baselines)}"
     shown = {"right": "off by" if real else "right"}

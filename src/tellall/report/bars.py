@@ -1,4 +1,4 @@
-"""Bars with their verdicts: a word, a sign and a colour each, the limit across them, numbers printed beside.
+"""Bars with their verdicts: a word, a sign and a colour each, the limit across them, numbers next to them.
 
 One bar that is much longer than the others does not stretch the axis: it ends in an arrow at the edge.
 """
@@ -45,9 +45,9 @@ class Bar:
     Attributes
     ----------
     text
-        Its numbers, printed beside the label.
+        Its numbers, printed next to the label.
     kind
-        The word of its verdict, "pass", "review" or "fail"; empty where it has none.
+        The word of its verdict, "pass", "review" or "fail"; empty if it has none.
     interval
         Drawn as a thin line with ends.
     """

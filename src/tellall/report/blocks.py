@@ -229,7 +229,7 @@ def render_blocks(
     subtitle: str,
     decision: Plain | None = None,
 ) -> str:
-    """A page that is a list of sections, with a decision on top where there is one."""
+    """A page that is a list of sections, with a decision on top if there is one."""
     return fill(
         "page.html",
         document=document,

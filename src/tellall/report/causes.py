@@ -50,7 +50,7 @@ def remedy_blocks(document: Plain) -> Iterator[Block]:
             "Lines for the plan",
             (
                 Paragraph(
-                    "These are all releases of the changed plan. Put them in place of the releases there, "
+                    "These are all releases of the changed plan. Replace the releases of your plan with them "
                     "and audit again.",
                     soft=True,
                 ),
@@ -74,8 +74,8 @@ def tried_blocks(remedy: Plain) -> Iterator[Block]:
             "Changes tried",
             ("change", "verdict", "error", "withheld", "passes", "why"),
             [_change(one) for one in remedy["tried"]],
-            "The cheapest first. Error: of a planned value on average, withheld and dropped ones "
-            "counted. Withheld: of the planned values. Passes: of fresh draws.",
+            "The cheapest come first. Error: the average error of a planned value, including withheld and "
+            "dropped ones. Withheld: the share of the planned values. Passes: how many fresh draws pass.",
             left=("verdict", "why"),
         )
         yield Folded(
@@ -90,7 +90,7 @@ def _cost(change: Plain) -> list[tuple[str, str]]:
     """What the change costs the reader, and how surely it passes."""
     shown = "nothing is shown" if change["error"] is None else f"{digits(change['error'])} on average"
     return [
-        ("error of a planned value, withheld ones counted", f"{digits(change['loss'])} on average"),
+        ("error of a planned value, including withheld ones", f"{digits(change['loss'])} on average"),
         ("planned values withheld or dropped", _withheld(change)),
         ("error of what is shown", shown),
         ("verified on fresh draws", f"passed in {change['passed']:,} of {count_of(change['draws'], 'draw')}"),
@@ -125,7 +125,7 @@ def who_blocks(document: Plain) -> Iterator[Block]:
         return
     yield Paragraph(
         "Below are people with a sensitive value who are proved alone or exposed, by what is public about "
-        "them. Values are merged, and counts withheld, until no number tells of a single person.",
+        "them. Values are merged, and counts withheld, until no number reveals a single person.",
         soft=True,
     )
     yield Beside(
@@ -165,12 +165,12 @@ def _by_value(document: Plain, overall: Plain) -> Listing:
             )
             for meaning, code, people in values
         ],
-        "The most that any set of releases gives away. One person can be proved and exposed.",
+        "The most that any set of releases gives away. One person can be both proved and exposed.",
     )
 
 
 def _who(row: Plain) -> Line:
-    """Who is given away among some people; what is withheld is said to be."""
+    """Who is given away among some people; a withheld count is marked as such."""
     known: int | None = row["learnt"]
     learnt = _WITHHELD if known is None else f"{known:,}"
     share = "–" if known is None else percent(known / row["people"])
@@ -193,10 +193,10 @@ def culprit_blocks(document: Plain) -> Iterator[Block]:
         else f"people {counted}"
     )
     parts = sorted(known["parts"], key=lambda part: -part["adds"][counted])
-    yield Paragraph(f"“{known['of']}” without one of its parts at a time, attacked by {known['decoder']}.")
+    yield Paragraph(f"“{known['of']}” attacked again without each of its parts, by {known['decoder']}.")
     chart = bar_figure(
         "What each part adds",
-        f"How many fewer there are without this part: {people}. Beside it: with it → without it. "
+        f"How many fewer there are without this part: {people}. Next to it: with it → without it. "
         "The table has the same numbers.",
         [_part_bar(part, known[counted], counted) for part in parts[:_SHOWN]],
         None,

@@ -1,4 +1,4 @@
-"""The page that shows the agencies' rules beside the attack, from its document alone."""
+"""The page that compares the agencies' rules with the attack, from its document alone."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def render(document: Plain) -> str:
         heading="What do sums give away about their largest contributors?",
         subtitle=(
             f"{len(document['cells']):,} cells; the {document['p']:g} % rule and dominance ({document['n']}, "
-            f"{100 * document['share']:g} %) beside the attack."
+            f"{100 * document['share']:g} %) compared with the attack."
         ),
     )
 
@@ -59,8 +59,8 @@ def _cell_blocks(document: Plain) -> list[Block]:
             "by the second largest",
         ),
         [_line(cell, document["p"]) for cell in cells[:_LISTED]],
-        "How near the largest possible value of the largest contributor comes to the true one, from "
-        "everything that is published together, in % of it.",
+        "How far the largest possible value of the largest contributor lies above the true one, given "
+        "everything that is published, in % of it.",
         left=("dominance", "p %"),
     )
     left = len(cells) - _LISTED
@@ -98,11 +98,11 @@ def _assumed_blocks(document: Plain) -> list[Block]:
         Bullets(
             [
                 "Everybody knows which people are in which cell, and that no number is negative.",
-                "The second largest contributor of a cell knows their own number as well. Of one exact sum "
-                "alone they know the largest to within the rest beyond the two largest: what the p % rule "
-                "looks at.",
-                "Values with errors that have no bound, as noise has, limit nothing here; the audit says "
-                "what can be learnt from those.",
+                "The second largest contributor of a cell knows their own number as well. From one exact sum "
+                "alone they know the largest to within the rest beyond the two largest, which is what the "
+                "p % rule looks at.",
+                "Values whose errors have no bound, such as noise, limit nothing here; the audit says what "
+                "can be learned from them.",
             ]
         )
     ]

@@ -39,7 +39,7 @@ def change_tile(document: Plain) -> Tile:
             return Tile(question, "Nothing.", ("It passes as it is planned.",))
         if document["overall"] is None:
             return Tile(question, "Nobody knows.", ("Nothing could be attacked.",))
-        return Tile(question, "Nobody looked for a change.", ("tellall audit does, without --no-remedy.",))
+        return Tile(question, "Nobody looked for a change.", ("tellall audit does, unless --no-remedy.",))
     if not known["found"]:
         tried = count_of(len(known["tried"]), "change was", "changes were")
         return Tile(question, "No change was found that passes.", (f"{tried} tried.",), "remedy")
@@ -48,18 +48,18 @@ def change_tile(document: Plain) -> Tile:
     lost = price(change["withheld"], change["instead"], change["error"])
     draws = change["draws"]
     passed = (
-        "Audited again with the change, it passes."
+        "The changed plan passes when audited again."
         if draws == 1
         else f"It passed in {change['passed']:,} of {draws:,} fresh draws."
     )
     lines = [f"The price: {lost}.", passed]
     if len(document["attackers"]) > 1:
-        lines.append(f"Checked against “{document['attackers'][0]['name']}” alone.")
+        lines.append(f"Checked only against “{document['attackers'][0]['name']}”.")
     return Tile(question, words, tuple(lines), "remedy")
 
 
 def hurt_tile(document: Plain) -> Tile:
-    """How many people would be learnt, in a few words."""
+    """How many people would be given away, in a few words."""
     question, known = "Who would be hurt?", document["overall"]
     if known is None:
         return Tile(question, "Nobody knows.", ("Nothing could be attacked.",))
@@ -69,7 +69,7 @@ def hurt_tile(document: Plain) -> Tile:
     answer = (
         "Nobody was found." if not learnt else f"{learnt:,} of {people:,} people: an outsider learns {whose}."
     )
-    lines = [f"{others:,} more are learnt to have another value."] if others else []
+    lines = [f"{others:,} more are found to have another value."] if others else []
     if group := sum(known["proved_group"].values()):
         people_in = count_of(group, "person is", "people are")
         lines.append(f"{people_in} in a published cell whose people all have the same {data['secret']}.")
@@ -98,7 +98,7 @@ def _sensitive_value(document: Plain) -> str:
 
 
 def _most_hurt(document: Plain) -> str:
-    """The group with the largest share of people learnt, as far as that may be shown."""
+    """The group with the largest share of people given away, as far as that may be shown."""
     tables = (document["culprits"] or {"who": ()})["who"]
     rows = [(table["by"], row) for table in tables for row in table["rows"] if row["learnt"]]
     if not rows:
@@ -108,7 +108,7 @@ def _most_hurt(document: Plain) -> str:
 
 
 def release_blocks(document: Plain) -> list[Block]:
-    """The verdict on each release and on all of them, with the numbers that it hangs on."""
+    """The verdict on each release and on all of them, with the numbers that decide it."""
     real = is_real(document)
     head = ["release", "verdict", "off by" if real else "right", "baseline", "advantage [95 %]"]
     lines = [

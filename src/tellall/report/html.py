@@ -25,7 +25,7 @@ __all__ = [
     "style_policy",
 ]
 
-_CUT = "An arrow at the edge: it goes further than the chart, as far as its numbers say."
+_CUT = "An arrow at the edge: the bar goes beyond the chart, as far as its numbers say."
 
 
 def fill(template: str, **values: Any) -> str:

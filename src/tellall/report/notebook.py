@@ -157,9 +157,7 @@ def _secret_words(people: Dataset) -> str:
 def _(release: Release) -> Sequence[Block]:
     hidden = int(np.isnan(release.values).sum())
     where = release.where
-    whom = (
-        "everybody" if where is None else where if isinstance(where, str) else "some people, not said which"
-    )
+    whom = "everybody" if where is None else where if isinstance(where, str) else "some people, unknown which"
     return [
         Terms(
             [

@@ -41,10 +41,10 @@ MEANINGS: Mapping[PaperVerdict, str] = {
     "holds": "our run is on the side that the paper promises",
     "holds within our range": "the paper gives no sizes or constants: it holds at the sizes and bars tried",
     "false as worded": "we give a counterexample to the statement as it is printed",
-    "gap in the proof": "a step of the proof fails; the statement may stand",
+    "gap in the proof": "a step of the proof fails; the statement may hold",
     "constant": "the statement needs another constant, which we name",
     "wording": "loose words or an open choice; read as we say, it holds",
-    "copy": "a misprint that may be in our copy of the paper alone",
+    "copy": "a misprint that may be only in our copy of the paper",
     "not reproduced": "our run does not show it, which does not disprove it",
     "not tried": "we did not test it, and say why",
     "our own addition": "the paper makes no claim; this is what happens",
@@ -70,7 +70,7 @@ class Statement:
     verdict
         One of the words that `MEANINGS` explains. Only "holds" counts as holding: a correction never does.
     value, bound, interval
-        The numbers behind the verdict, where there are any: ours, what it is compared with, and the
+        The numbers behind the verdict, if there are any: ours, what it is compared with, and the
         interval of ours.
     """
 
@@ -106,7 +106,7 @@ class IndexEntry:
     number, says
         Its name in the paper ("Thm. 3.3"), and what it says in a few words.
     verdict
-        The verdict of the statements about it, the gravest first; "not tried" where there are none.
+        The gravest verdict of the statements about it; "not tried" if there are none.
     statements
         Which statements of the rerun are about it, counted from 1.
     why
@@ -121,7 +121,7 @@ class IndexEntry:
 
     @property
     def found(self) -> str:
-        """Where to look, and why there is no more to look at."""
+        """Why it was not tried, and which statements are about it."""
         listed = ", ".join(_runs(self.statements))
         word = "statement" if len(self.statements) == 1 else "statements"
         return "; ".join(filter(None, (self.why, f"{word} {listed}" if listed else "")))
@@ -146,7 +146,7 @@ class PaperRerun:
     details
         Further plain data for the JSON document only.
     versions
-        The software that made it; filled in where not given.
+        The software that made it; filled in if not given.
 
     Examples
     --------

@@ -40,7 +40,7 @@ class Axis:
     log
         Whether the scale is logarithmic; values at or below zero are then off the chart.
     low, high
-        Where the axis begins and ends; found from the data where not given.
+        Where the axis begins and ends; by default found from the data.
     categories
         Names for the places 0, 1, 2, … of an axis of categories.
     """
@@ -78,16 +78,15 @@ class Series:
         The points, any iterable of numbers. A value that is not finite is a gap. A "histogram" has one more
         x, the edges, than y, the heights.
     low, high
-        The interval of each y: drawn as a band around a line, as whiskers on points; empty where there is
-        none.
+        The interval of each y: drawn as a band around a line, as whiskers on points; empty if there is none.
     kind
         "line", "points", "both" (a line with points), "steps" (the value holds until the next), "histogram".
     verdicts
-        The verdict on each point, "pass", "review" or "fail", which gives it its colour; empty where there is
+        The verdict on each point, "pass", "review" or "fail", which gives it its colour; empty if there is
         none.
     style
-        Its colour and the outline of its points, as a number; by its place in the figure where not given.
-        Points and the line that predicts them have the same.
+        Its colour and the outline of its points, as a number; by default its place in the figure. Points and
+        the line that predicts them share one.
     """
 
     label: str
@@ -142,7 +141,7 @@ class Series:
 class Rule:
     """A straight line across the chart with its words: a bound, a threshold, a level.
 
-    ``axis`` is the axis on which ``value`` is read: "x" stands upright, "y" lies flat.
+    ``axis`` is the axis on which ``value`` is read: "x" is vertical, "y" is horizontal.
     """
 
     value: float
@@ -210,8 +209,8 @@ def numbers(figure: Figure, most: int = _MOST_ROWS) -> tuple[list[str], list[lis
 
     Notes
     -----
-    One row per x where some series has a point, one column per series, [low, high] behind the value. Where
-    there are more than `most`, those in which most series have a point come first; the choice is even.
+    One row per x where some series has a point, one column per series, [low, high] behind the value. If there
+    are more than `most`, rows in which most series have a point come first; the choice is even.
 
     Examples
     --------

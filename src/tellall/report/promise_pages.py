@@ -1,4 +1,4 @@
-"""The pages of `profile`, `limit` and `bounds`, from their documents: what is promised, told plainly."""
+"""The pages of `profile`, `limit` and `bounds`, from their documents: what is promised, in plain words."""
 
 from __future__ import annotations
 
@@ -176,7 +176,7 @@ def render_limit(document: Plain) -> str:
     return render_blocks(
         (
             Section("answer", "", _most_blocks),
-            Section("growth", "The more is published, the more are traced", _growth_blocks),
+            Section("growth", "The more is published, the more people are traced", _growth_blocks),
             Section("assumed", "What was assumed", _limit_assumed),
             Section("repeat", "How to repeat this", repeat_blocks),
         ),
@@ -230,7 +230,7 @@ def _limit_assumed(document: Plain) -> list[Block]:
             [
                 f"The attacker has somebody's attributes and {document['reference_people']:,} other people "
                 f"of the same population, and uses the attack “{document['attack']}”.",
-                "Attributes are independent. Where they go together, as neighbours on a genome do, the "
+                "Attributes are independent. If they are correlated, as neighbours on a genome are, the "
                 "simulation does not hold; tellall trace measures what an attack achieves there.",
                 *filter(None, done),
             ]
@@ -298,7 +298,7 @@ def _bar_blocks(document: Plain) -> Iterator[Block]:
     ]
     chart = bar_figure(
         "Noise per cell",
-        "Standard deviations, in people. With less than the first no such release is private.",
+        "Standard deviations, in people. With less noise than the first bar, no such release is private.",
         [Bar(label, value, number(value), kind) for label, value, kind in rows if value is not None],
         None,
         "people",

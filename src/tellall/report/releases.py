@@ -46,9 +46,9 @@ class Unit:
 
 @dataclass(frozen=True)
 class ReleaseRow:
-    """One release, or set of releases, in words: what a table shows of it.
+    """One release, or set of releases, in words: what a table shows about it.
 
-    ``sensitive`` counts the people with a sensitive value who are proved alone or exposed. Of several
+    ``sensitive`` counts the people with a sensitive value who are proved alone or exposed. With several
     decoders, each number of people is the largest that any of them finds. ``whole``: the row is about all.
     """
 
@@ -72,14 +72,14 @@ class ReleaseRow:
 def counted_heads(
     real: bool, alone: str = "proved alone", group: str = "proved as a group"
 ) -> tuple[str, ...]:
-    """What a table counts: of numbers nobody is proved, and every one is sensitive."""
+    """What a table counts; with a real secret nobody is proved, and every number is sensitive."""
     return ("exposed",) if real else (alone, group, "exposed", "sensitive")
 
 
 def release_rows(document: Plain) -> list[ReleaseRow]:
-    """A row for each release and each set of releases, in the document's order; what was skipped as well.
+    """A row for each release and each set of releases, in the document's order; skipped ones too.
 
-    Where there are several, the last row is about all of them: number by number the largest.
+    If there are several, the last row is about all of them: the largest of each number.
     """
     rows = [_row(finding) for finding in document["findings"] if is_judged(finding)]
     return [*rows, *_in_all(document)] if len(rows) > 1 else rows
@@ -110,7 +110,7 @@ def is_judged(finding: Plain) -> bool:
 
 
 def is_real(document: Plain) -> bool:
-    """Whether the secret is a number; what was not attacked says nothing of that."""
+    """Whether the secret is a number; what was not attacked says nothing about that."""
     return any(row["summary"]["real"] for row in document["findings"] if row["summary"] is not None)
 
 
@@ -200,8 +200,8 @@ def people_chart(rows: Sequence[Plain], document: Plain) -> Plain | None:
     most = document["exposed_limit"]
     return bar_figure(
         "People proved alone or exposed",
-        f"People{sensitive_words(document)} whom arithmetic proves or whom the attack is surely right about, "
-        "beyond what any baseline explains. The table has the same numbers.",
+        f"People{sensitive_words(document)} who are proved by arithmetic, or about whom the attack is surely "
+        "right beyond what any baseline explains. The table has the same numbers.",
         [Bar(row["name"], _learnt(row), f"{_learnt(row):,}", row["verdict"]["word"]) for row in rows],
         LimitLine(float(most), f"limit {most:,}", room=_FEW),
         "people",

@@ -89,20 +89,20 @@ def _side_by_side(found: Sequence[dict[str, Any]]) -> Iterator[Block]:
             for row in found
             for one in row["decoders"]
         ],
-        "Every decoder that this many people allow. The verdict hangs on the strongest of them. "
+        "Every decoder that is affordable for this many people. The verdict is the worst of theirs. "
         f"Advantage in {Unit.of(real).words}.",
         left=("decoder", "status"),
     )
     draws = sorted({row["summary"]["draws"] for row in found})
     told = " or ".join(count_of(number, "draw") for number in draws)
-    yield Paragraph(f"Each attack was on {told} of the noise. A plan's “repeats” asks for more.", soft=True)
+    yield Paragraph(f"Each attack used {told} of the noise. For more, set “repeats” in the plan.", soft=True)
     for row in found:
         yield from map(Paragraph, _fitting(row))
     survived = [one["survives"] for row in found for one in row["decoders"]]
     if certified := [share for share in survived if share]:
         yield Paragraph(
-            f"Any {percent(min(certified))} of the equations may be wrong without misleading the decoder "
-            "“lp”: so much is certified.",
+            f"It is certified that any {percent(min(certified))} of the equations may be wrong without "
+            "misleading the decoder “lp”.",
             soft=True,
         )
 
@@ -115,8 +115,8 @@ def _fitting(row: dict[str, Any]) -> Iterator[str]:
     if clash:
         yield f"“{row['name']}” contradicts itself. These values cannot all be true: {'; '.join(clash)}."
     elif number:
-        fits = "no other secret fits it" if number == 1 else f"it is one of {number:,} that fit"
-        yield f"“{row['name']}” leaves the secret of everybody together little room: {fits}."
+        fits = "only one combination fits" if number == 1 else f"{number:,} combinations fit"
+        yield f"“{row['name']}” leaves few possibilities for everybody's secrets together: {fits}."
 
 
 def _gained(decoder: dict[str, Any]) -> dict[str, Any]:

@@ -52,7 +52,7 @@ def _answer_blocks(document: Plain) -> list[Block]:
     if broken:
         said += f" The tables of {count_of(broken, 'area')} contradict each other and prove nothing."
     if unsettled > broken:
-        said += f" The search did not end in {count_of(unsettled - broken, 'area')}: there may be more."
+        said += f" The search did not finish in {count_of(unsettled - broken, 'area')}: there may be more."
     word = f"{count_of(certain, 'person is', 'people are')} certain" if certain else "Nobody is certain"
     kind = "fail" if certain else "review" if unsettled else "pass"
     return [Box(Answer(kind, word, said), large=True)]
@@ -105,7 +105,7 @@ def _line(area: Plain) -> Line:
 
 
 def _contradiction_blocks(document: Plain) -> Iterator[Block]:
-    """How many cells clash; which they are is for those who made the tables, in the document."""
+    """How many cells clash; the document lists them, for those who made the tables."""
     for area in document["areas"][:_LISTED]:
         if area["contradiction"]:
             tables = ", ".join(dict.fromkeys(cell["table"] for cell in area["contradiction"]))
@@ -128,9 +128,9 @@ def _reading_blocks(document: Plain) -> list[Block]:
     return [
         Bullets(
             [
-                "Nothing was used but the tables: no list of people, no population.",
-                "That somebody is certain to be there is not yet a name. Who knows some of the values of a "
-                "person can look up the others.",
+                "Only the tables were used: no list of people, no population.",
+                "Knowing that somebody is there is not yet a name. But whoever knows some of a person's "
+                "values can look up the others.",
                 "This page shows counts and no row. --reveal writes the rows to a file of its own.",
             ]
         )

@@ -18,10 +18,10 @@ _SHADED = "Shaded areas are 95 % intervals over people and draws of the noise."
 _DRAWS = "Shaded areas are 95 % intervals over draws of the noise."
 _BELOW = "Values further below zero are not drawn: there the attack does far worse than the baseline."
 _LOST = "Mean absolute error of a planned value; a withheld value counts as guessed from its public count."
-_ERROR = "mean error, withheld values counted"
+_ERROR = "mean error, including withheld values"
 _LEARNT = (
-    "People with a sensitive value whom arithmetic proves or whom the attack is surely right about, beyond "
-    "what any baseline explains"
+    "People with a sensitive value who are proved by arithmetic, or about whom the attack is surely right "
+    "beyond what any baseline explains"
 )
 _DECADES = 20.0  # a scale is logarithmic from this ratio of the largest to the least value
 

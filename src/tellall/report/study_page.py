@@ -110,7 +110,7 @@ def _protection_blocks(release: Row) -> list[Block]:
     words = [
         f"Advantage: {gained}.",
         "" if real else "Sensitive: people with a sensitive value, proved alone or exposed.",
-        "The verdict is on all decoders tried. Mean error: of a planned value, withheld ones counted.",
+        "The verdict is on all decoders tried. Mean error: of a planned value, including withheld ones.",
         "Predictions: how many times as far off. Signs: the share that is wrong. Coverage: of 95 % "
         "confidence intervals around the published coefficients."
         if models
@@ -280,8 +280,8 @@ def _calibrated_blocks(release: Row, document: Row) -> Iterator[Block]:
             for row in release["history"]
         ],
         f"In the order tried; advantage in {unit}; {count_of(release['draws'], 'draw')} of the noise each. "
-        "For a scale that does not pass, the first decoder that does not. Sensitive: people with a sensitive "
-        "value, proved alone or exposed. Mean error: of a planned value, withheld ones counted.",
+        "A scale that does not pass is shown with the first decoder that does not. Sensitive: people with a "
+        "sensitive value, proved alone or exposed. Mean error: of a planned value, including withheld ones.",
         left=("verdict", "decoder", "what decided"),
     )
     yield Headed("Every scale tried", (table,))
@@ -319,9 +319,9 @@ def _calibration_reading(document: Row) -> list[Block]:
     return [
         Bullets(
             [
-                "The area that needs most sets the noise for all. It is often a small one that cannot tell "
-                "less noise apart; the table shows what the others need.",
-                "An area of few people cannot tell a small advantage from none, and then has no answer of "
+                "The area that needs most sets the noise for all. It is often a small one, where the "
+                "advantage is known least well; the table shows what the others need.",
+                "With few people, a small advantage cannot be told from none; such an area has no answer of "
                 "its own. Neither has an area where everybody has the same secret: no attack gains anything "
                 "there.",
             ]

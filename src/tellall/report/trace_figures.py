@@ -122,7 +122,7 @@ def _scores(tracing: Tracing, truth: Truth | None) -> Figure:
     edges = np.histogram_bin_edges(every, bins=int(np.clip(2 * np.sqrt(every.size), 8, 40)))
     limits = np.asarray(tracing.threshold, dtype=np.float64)
     middle = float(np.median(limits))
-    each = " (the middle one: each target has its own)" if limits.ndim else ""
+    each = " (the median; each target has its own)" if limits.ndim else ""
     beyond = ""
     if tracing.reference_scores is not None:
         beyond = (

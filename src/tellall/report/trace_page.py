@@ -127,7 +127,7 @@ def _traced_tile(document: dict[str, Any]) -> Tile:
         return Tile(
             question,
             f"{document['traced']:,} of {document['target_people']:,} targets are above the threshold.",
-            (f"By chance alone {rate} of those who were not in the data are.",),
+            (f"By chance alone, {rate} of people who were not in the data would be.",),
             "numbers",
         )
     return Tile(
@@ -170,7 +170,7 @@ def _number_blocks(document: dict[str, Any]) -> list[Block]:
 
 
 def _risk_lines(risk: dict[str, Any]) -> Iterator[Line]:
-    """The rates of an attack on people of whom it is known whether they were there."""
+    """The rates of an attack on people whose membership is known."""
     yield _share(f"members named (of {risk['members']:,})", risk["true_positive_rate"])
     yield _share(f"others named (of {risk['others']:,})", risk["false_positive_rate"])
     seen = [rate for rate in RATES if rate in risk["rates_seen"]]
@@ -203,13 +203,13 @@ def _figure_blocks(document: dict[str, Any]) -> list[Block]:
 
 def _assumed_blocks(document: dict[str, Any]) -> list[Block]:
     independent = (
-        f"Attributes are independent: the threshold “{document['threshold']}” promises nothing where they go "
-        "together, as neighbouring positions of a genome do."
+        f"Attributes are independent: the threshold “{document['threshold']}” promises nothing if they are "
+        "correlated, as neighbouring positions of a genome are."
     )
     if document["threshold"] == "empirical":
         independent = (
-            "Targets who were not in the data and the reference people are exchangeable; attributes may go "
-            "together."
+            "Targets who were not in the data and the reference people are exchangeable; attributes may be "
+            "correlated."
         )
     unknown = (
         "It is not known here which targets were in the data: with --members the page shows how often the "

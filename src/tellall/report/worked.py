@@ -1,6 +1,6 @@
 """How an attack works, drawn: cells become equations, equations become one invented person's secret.
 
-The three people are invented and always the same, so that nothing of a person of the data can be seen here.
+The three people are invented and always the same, so nothing about a person in the data can be seen here.
 """
 
 from __future__ import annotations
@@ -62,17 +62,17 @@ class Example:
 COUNTS = Example(
     "ill",
     "Three published counts, one secret",
-    "Ada, Bea and Cai are invented. Published is how many are ill: {}. Counts of one person are hidden, as a "
-    "rule of small cells asks. The other counts are equations about who is ill, and they have one solution: "
-    "two people are ill, one of them is a woman, so the only man is ill.",
+    "Ada, Bea and Cai are invented. How many are ill is published: {}. Counts of one person are hidden, as a "
+    "rule for small cells demands. The other counts are equations about who is ill, and they have one "
+    "solution: two people are ill, one of them is a woman, so the only man is ill.",
     (1, 0, 1),
 )
 SUMS = Example(
     "income",
     "Three published sums, one income",
-    "Ada, Bea and Cai are invented. Published are sums of incomes: {}. Sums of one person are hidden, as a "
-    "rule of small cells asks. The other sums are equations about incomes, and they have one solution: all "
-    "earn 107, the women 55 of it, so the only man earns 52.",
+    "Ada, Bea and Cai are invented. Sums of incomes are published: {}. Sums of one person are hidden, as a "
+    "rule for small cells demands. The other sums are equations about incomes, and they have one solution: "
+    "together they earn 107, the women 55 of it, so the only man earns 52.",
     (21, 34, 52),
     bits=False,
 )

@@ -143,7 +143,7 @@ def _taking(site: Site, handler: Callable[[Site, Request], Awaitable[Response]])
 
 @contextmanager
 def _faults_told() -> Iterator[None]:
-    """Within it, whatever goes wrong is a refusal; a fault of ours is one line of the log, with no quote."""
+    """Turns every error within it into a refusal; a fault of ours is one line in the log, without data."""
     try:
         yield
     except (RefusedError, HTTPException):

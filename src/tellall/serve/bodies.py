@@ -58,7 +58,7 @@ async def copied(request: Request, folder: Path) -> AsyncIterator[Path]:
 
 
 class Fields(dict[str, str]):
-    """The fields of a form; of a field that was sent several times the last value, and all of them."""
+    """The fields of a form, the last value of each; ``all`` has every value of a field sent several times."""
 
     def __init__(self, pairs: Sequence[tuple[str, str]] = ()) -> None:
         super().__init__(pairs)

@@ -125,7 +125,7 @@ class Case:
 
     @property
     def rules(self) -> Policy | None:
-        """The rules of the site, which no plan can loosen; None where there are none."""
+        """The rules of the site, which no plan can loosen; None if there are none."""
         return Home(self.folder.parent).rules
 
     @property
@@ -145,7 +145,7 @@ class Case:
         *,
         seed: int = 0,
     ) -> None:
-        """Writes a first plan for columns, by their places; an outsider knows those in `known`, or all."""
+        """Writes a first plan for columns, given by index; an outsider knows those in `known`, or all."""
         looks = self.columns
         names = [looks[index].name for index in sorted({*public, secret, *([] if by is None else [by])})]
         table = readers.read_table(self.data)
@@ -184,7 +184,7 @@ class Case:
 
     @property
     def version(self) -> str:
-        """Changes whenever plan or rules do: two tabs that edit the same plan are told apart by it."""
+        """Changes whenever plan or rules do, which shows when two tabs edit the same plan."""
         return version_of(self.plan_text, Home(self.folder.parent).rules_text)
 
     # results
@@ -241,7 +241,7 @@ class Home:
 
     @classmethod
     def at(cls, folder: Path) -> Home:
-        """The folder, made if need be; one that others can read is refused."""
+        """The folder, made if needed; one that others can read is refused."""
         if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
             raise invalid("--folder", "a folder of its own, not a link or a file", folder)
         private_folder(folder)
@@ -262,13 +262,13 @@ class Home:
 
     @property
     def rules_text(self) -> str:
-        """The rules of the site as TOML; empty where there are none."""
+        """The rules of the site as TOML; empty if there are none."""
         path = self.folder / _RULES
         return files.read_text(path, what="policy", largest=_LARGEST_PLAN) if path.is_file() else ""
 
     @property
     def rules(self) -> Policy | None:
-        """The rules of the site; None where there are none."""
+        """The rules of the site; None if there are none."""
         path = self.folder / _RULES
         return Policy.read(path) if path.is_file() else None
 
@@ -322,12 +322,12 @@ def shown_name(given: str, endings: Sequence[str], otherwise: str) -> tuple[str,
 
 
 def version_of(*texts: str) -> str:
-    """What tells one text of a plan, and of the rules that it is under, from another."""
+    """A short hash of the text of a plan, and of the rules that it is under."""
     return hashlib.sha256("\0".join(texts).encode()).hexdigest()[:16]
 
 
 def _published(number: int) -> str:
-    """What the file of a release that was published before is called here: a name of ours."""
+    """Our own name for the file of a release that was published before."""
     return f"published-{number}.json"
 
 
@@ -345,12 +345,8 @@ def plan_from(text: str, folder: Path) -> Plan:
     )
     unknown = [one for one in before if not _PUBLISHED.fullmatch(one) or not (folder / one).is_file()]
     if unknown or any(map(_names_file, _texts(mapping.get("releases")))):
-        advice = (
-            "Releases published before are opened on the page of the plan; the command line reads others."
-        )
-        raise invalid(
-            "plan", "one that names no file but those opened here, in the browser", "another", advice
-        )
+        advice = "Open releases published before on the page of the plan; the command line reads other files."
+        raise invalid("plan", "one that names only files opened here, in the browser", "another", advice)
     return Plan.from_mapping(mapping, folder=folder, needed=("secret", "data"))
 
 
@@ -368,7 +364,7 @@ def _names_file(text: str) -> bool:
 
 
 def _about_file(sentence: str, path: Path, name: str) -> str:
-    """An error about the copy of a file, in words about the file."""
+    """An error about our copy of a file, as an error about the file itself."""
     place = rf"; got \S*{re.escape(path.name)}\."
     sentence = sentence.replace(str(path), path.name)
     sentence = re.sub(rf"{re.escape(str(path.parent)[:20])}[^…]*…", path.name, sentence)  # cut short

@@ -27,9 +27,9 @@ __all__ = ["learn", "looked_at", "releases_of"]
 
 Plain = dict[str, Any]
 _EFFORT = EFFORT // 10  # steps of the search for proofs, as for what each part adds
-_SMALL = 10  # people: smaller cells are told
+_SMALL = 10  # people: smaller cells are counted as small
 _MOST_TABLES, _MOST_CELLS = 300, 200  # tables of a release, and cells of a table, that a page lists
-_EVERYBODY = Limits(0.0, None, None)  # whatever value they have, so that no count tells a value
+_EVERYBODY = Limits(0.0, None, None)  # whatever value they have, so that no count reveals a value
 
 
 def learn(
@@ -37,8 +37,8 @@ def learn(
 ) -> dict[str, Any]:
     """Who is given away by each release that does not pass, and by all together, with the tables it has.
 
-    Whoever is proved alone or exposed counts, whatever their secret is. What is kept names rows of the file,
-    and no secret; it stays beside the file.
+    Everybody who is proved alone or exposed counts, whatever their secret is. The result names rows of the
+    file and no secret; it is kept next to the file.
     """
     chosen = [
         one for one in found.found if one.verdict.word != "pass" and one.job.role in ("alone", "together")
@@ -172,7 +172,7 @@ class _Counted:
         }
 
     def rows(self, public: Public) -> list[Plain]:
-        """Every cell, in words and numbers; counts that would tell of single people are None."""
+        """Every cell, in words and numbers; counts that would reveal single people are None."""
         shown = _shown(self.people, self.given)
         labels = [public.columns[column].labels for column in self.columns]
         return [
@@ -204,7 +204,7 @@ def _counted(public: Public, names: Sequence[str], inside: IntArray, learnt: Any
 
 
 def _shown(people: IntArray, given: IntArray) -> Any:
-    """Which counts of a table are shown: none that tells of single people, nor what is left of the total."""
+    """Which counts of a table are shown: none that, or whose rest of the total, reveals single people."""
     shown = np.array(
         [tells_of_nobody(int(n), int(k)) for n, k in zip(people, given, strict=True)], dtype=bool
     )

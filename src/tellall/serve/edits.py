@@ -65,14 +65,14 @@ def entries_of(text: str) -> list[Entry]:
 
 
 def with_entries(text: str, entries: Sequence[Entry]) -> str:
-    """The plan with other releases; what stands before the first, comments too, stays as it is."""
+    """The plan with other releases; everything before the first, comments included, stays as it is."""
     first = _FIRST.search(text)
     head = text[: first.start()] if first else f"{text.rstrip()}\n\n"
     made = f"{head}{as_toml(entries)}\n"
     before, after = tomllib.loads(text), tomllib.loads(made)
     before.pop("releases", None)
     after.pop("releases", None)
-    if before != after:  # something that is no release stands below the first one
+    if before != after:  # something other than a release comes after the first one
         raise InvalidInput(
             "plan must have its releases last, to be changed by clicking. Move the other tables above the "
             "first [[releases]], in the text of the plan."
@@ -140,14 +140,14 @@ def with_published(text: str, file: str, name: str) -> str:
 
 
 def attackers_of(text: str) -> list[Entry]:
-    """Who attacks, as a plan writes it: those listed, or the one whom the plan's own keys describe."""
+    """Who attacks, as a plan writes it: those listed, or the one that the plan's own keys describe."""
     plan = tomllib.loads(text)
     own = {key: plan[key] for key in _KNOWN if key in plan}
     return tables_of(text, "attackers") or [own]
 
 
 def with_attackers(text: str, entries: Sequence[Entry]) -> str:
-    """The plan with other attackers; one who knows all is the default and needs no words."""
+    """The plan with other attackers; one who knows everything is the default and is not written."""
     listed = [] if len(entries) == 1 and not set(entries[0]) - {"name"} else list(entries)
     return with_tables(text, "attackers", listed, without=_KNOWN)
 
@@ -222,7 +222,7 @@ def changed(text: str, form: Mapping[str, str], known: Sequence[str] = ()) -> st
 
 
 def without_comments(text: str) -> str:
-    """A plan as a page shows it; one with texts of several lines as it is, since a # may belong to them.
+    """A plan as a page shows it; unchanged if it has texts of several lines, since a # may belong to them.
 
     Examples
     --------
@@ -293,7 +293,7 @@ def _number(name: str, typed: str, low: float, high: float, *, whole: bool) -> f
 
 
 def index_of(typed: str, count: int) -> int:
-    """A place that a form names, if there is such a place."""
+    """The index that a form names, if there is such an index."""
     if not typed.isascii() or not typed.isdigit() or len(typed) > 6 or int(typed) >= count:
         raise invalid("place", f"below {count}", typed or "nothing", "Load the page again.")
     return int(typed)

@@ -1,4 +1,4 @@
-"""Foresight: what can be said of a plan before any attack, from the counts of its equations."""
+"""Foresight: what can be said about a plan before any attack, from the counts of its equations."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Plain = dict[str, Any]
 
 
 def foresight(case: Case) -> Plain:
-    """What can be said of a plan before any attack; made once for each text of the plan."""
+    """What can be said about a plan before any attack; made once for each text of the plan."""
     known = case.read("foresight.json")
     if known is None or known["version"] != case.version:
         version, plan = case.asked
@@ -63,12 +63,12 @@ def _gauged(setting: Setting, name: str, several: Sequence[Planned]) -> Plain:
     except TellallError as error:
         return {"name": name, "values": 0, "sentence": str(error), "gauge": None}
     if known is None:
-        words = "For these the gauge says nothing; the audit will."
+        words = "Nothing can be foreseen for these; the audit will tell."
         return {"name": name, "values": size, "sentence": words, "gauge": None}
     without = max(known.rate, 1 - known.rate)
     short = {repr(one): chip_words(catalogue.published(one)) for each in several for one in each.protections}
     left_out = ", ".join(short.get(one, one) for one in known.ignored)
-    ignored = f" Without regard to: {left_out}." if left_out else ""
+    ignored = f" Not taken into account: {left_out}." if left_out else ""
     sentence = (
         f"{known.equations:,} equations about {known.people:,} people; at most {known.rank_cap:,} of "
         f"{known.groups:,} unknowns can be solved.{ignored}"

@@ -38,7 +38,7 @@ _HEADERS = {
 
 
 def refusal(scope: Scope, *, host: str, token: str) -> tuple[int, str] | None:
-    """Why a request is not answered, with the code that says so; None where it is.
+    """Why a request is not answered, with the code that says so; None if it is.
 
     Notes
     -----
@@ -80,7 +80,7 @@ class Guard:
         self._ticket = ""
 
     def ticket(self) -> str:
-        """A word that stands for the token once: other users of this machine see how a browser is started."""
+        """A word that replaces the token once: other users of this machine see how a browser is started."""
         self._ticket = secrets.token_urlsafe(24)
         return self._ticket
 

@@ -56,7 +56,7 @@ def start(site: Site, request: Request) -> Response:
 
 
 async def open_people(site: Site, request: Request) -> Response:
-    """Copies a file that the browser sends into a new case; of one that cannot be read nothing stays."""
+    """Copies a file that the browser sends into a new case; keeps nothing of one that cannot be read."""
     try:
         name, ending = shown_name(_name(request), ENDINGS, "people")
     except TellallError as error:
@@ -75,7 +75,7 @@ async def open_people(site: Site, request: Request) -> Response:
 
 
 async def open_policy(site: Site, request: Request) -> Response:
-    """Takes the rules of the site from a file that the browser sends; a file that is none changes nothing."""
+    """Takes the rules of the site from a file that the browser sends; other files change nothing."""
 
     def keep(name: str, path: Path) -> str:
         site.home.write_rules(name, path)
@@ -101,7 +101,7 @@ async def open_published(site: Site, request: Request) -> Response:
 async def _taken(
     request: Request, folder: Path, endings: tuple[str, ...], what: str, keep: Callable[[str, Path], str]
 ) -> Response:
-    """Copies what the browser sends beside its place, and says where to go next once it is kept."""
+    """Copies what the browser sends into the folder, keeps it, and says where to go next."""
     try:
         name, _ = shown_name(_name(request), endings, what)
         async with bodies.copied(request, folder) as path:
@@ -147,7 +147,7 @@ def _chosen(case: Case, form: Fields) -> tuple[int, list[int], int | None, list[
     public = [edits.index_of(one, count) for one in form.all("public")]
     by = edits.index_of(form["by"], count) if form.get("by") else None
     if by == secret:
-        raise invalid("areas", "made by another column than the secret", case.columns[secret].name)
+        raise invalid("areas", "made by a column other than the secret", case.columns[secret].name)
     known = [edits.index_of(one, count) for one in form.all("known")]
     if "asked" in form and not known:
         raise invalid("known", "one column or more", "none", "An outsider knows something.")

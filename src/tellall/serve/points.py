@@ -32,7 +32,7 @@ __all__ = ["measure", "point_view"]
 
 Plain = dict[str, Any]
 _MANY = 50  # areas from which fewer protections are measured
-_WORST = 10  # areas listed beside the slider
+_WORST = 10  # areas listed next to the slider
 _COUNTED = ("advantage", "low", "high", "exposed", "learnt", "loss")
 _RANK = {"pass": 0, "review": 1, "fail": 2}
 _HIDE_AND_ROUND = ((5, 0), (10, 0), (20, 0), (0, 5), (0, 10), (5, 5), (10, 5), (10, 10), (20, 10))
@@ -45,8 +45,8 @@ def measure(
 
     Notes
     -----
-    Measured by the same trials as in the audit and in a sweep with as many draws, so the numbers are theirs:
-    of one release alone, which is why the audit of the changed plan decides. With areas each is measured by
+    The trials are those of the audit, and of a sweep with as many draws, so the numbers agree. They are about
+    one release alone, which is why the audit of the changed plan decides. With areas, each is measured by
     itself, and all people together. What was published before stays as it is. Every finished point is kept.
     """
     largest = max(places, key=lambda place: place.setting.people.n).setting
@@ -116,7 +116,7 @@ def _measured(work: tuple[Sequence[Place], Planned, Limits, Plan]) -> Plain:
 
 
 def _area(judged: JudgedArea, outcomes: Sequence[Outcome], limits: Limits) -> Plain:
-    """What a protection leaves to be learnt in one area."""
+    """What can still be learned in one area under a protection."""
     (worst,) = strongest_rows(rows_of("", None, 0.0, outcomes, limits))
     return {
         "name": area_name(judged.name),
@@ -135,7 +135,7 @@ def _ordered(index: int, planned: Planned, several: Sequence[Plain], *, real: bo
 
 
 def _others(people: Dataset, planned: Planned, *, many: bool) -> Iterator[tuple[Protection, ...]]:
-    """The protections to measure: none, as planned, hiding and rounding, noise; of many areas fewer."""
+    """The protections to measure: none, as planned, hiding and rounding, noise; fewer for many areas."""
     yield ()
     seen = {catalogue.label(())}
     fitting = list(_fitting(people, planned))
@@ -159,9 +159,9 @@ def _fitting(people: Dataset, planned: Planned) -> Iterator[tuple[Protection, ..
 
 
 def point_view(release: Plain, at: int, limit: float, area: str = "") -> Plain:
-    """What the page shows of one point: its words and four meters from 0 to 100, of everybody or of an area.
+    """What the page shows about one point: its words and four meters from 0 to 100, for everybody or an area.
 
-    ``cheapest`` is the first place that passes, None where none does.
+    ``cheapest`` is the index of the first point that passes, None if none does.
     """
     several = release["points"]
     place = min(max(at, 0), len(several) - 1)
@@ -191,7 +191,7 @@ def _of_area(point: Plain, area: str) -> Plain:
 def _meters(
     several: Sequence[Plain], point: Plain, limit: float, *, real: bool
 ) -> list[tuple[str, str, float]]:
-    """What one point gives away and costs, beside the most that any point does."""
+    """What one point gives away and costs, compared with the most that any point does."""
     most = max([*(max(0.0, one["advantage"]) for one in several), limit, 1e-9])
     people = max(one["learnt"] for one in several) or 1
     worst = max((one["loss"] or 0.0) for one in several) or 1.0

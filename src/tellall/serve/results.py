@@ -1,4 +1,4 @@
-"""Results: an audit is run, its verdict read down to single cells, and its plan mended."""
+"""Results: an audit is run, its verdict read down to single cells, and its plan changed."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def run(site: Site, request: Request, form: Fields) -> Response:
 
 
 def cancel(site: Site, request: Request, form: Fields) -> Response:
-    """Stops the audit; what is finished stays."""
+    """Stops the audit; finished work is kept."""
     case = site.case(request)
     site.runs.cancel(case)
     return site.to(request, case, "verdict" if case.current else "plan")
@@ -49,7 +49,7 @@ def progress(site: Site, request: Request) -> Response:
 
 
 def verdict(site: Site, request: Request) -> Response:
-    """The verdict and what stands behind it, or how far the audit is."""
+    """The verdict and what it is based on, or how far the audit is."""
     case = site.case(request)
     state = site.runs.state(case)
     document = case.audit if case.current else None
@@ -148,7 +148,7 @@ def apply(site: Site, request: Request, form: Fields) -> Response:
         entries = edits.entries_of(text)
         document = case.audit
         if document is None or not case.current:
-            raise invalid("plan", "audited before it is mended", "a plan without an audit")
+            raise invalid("plan", "audited before it is changed here", "a plan without an audit")
         if form.get("what") == "remedy":
             made = views.remedied(document, entries)
         else:

@@ -13,7 +13,7 @@ from tellall.serve.cases import Case, Home
 __all__ = ["AuditRuns"]
 
 _LOST = (
-    "The process of the audit was stopped from outside, perhaps for memory. What was finished is kept: run "
+    "The process of the audit was stopped from outside, perhaps for memory. Finished work is kept: run "
     "it again, and it goes on from there."
 )
 
@@ -51,7 +51,7 @@ class AuditRuns:
                 case.write("run.json", {**known, "state": "stopped"})
 
     def state(self, case: Case) -> dict[str, Any] | None:
-        """How far the audit of a case is; None where none was ever started.
+        """How far the audit of a case is; None if none was ever started.
 
         A run that another server began, and that nobody works on now, is started again.
         """

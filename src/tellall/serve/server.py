@@ -48,7 +48,7 @@ class Server:
         except OSError as error:
             self._socket.close()
             raise invalid("--port", "one that is free", f"{port} ({error.strerror})") from None
-        self._socket.listen(64)  # who comes before it answers waits
+        self._socket.listen(64)  # requests that come before it answers wait
         token, host = secrets.token_urlsafe(24), f"{HOST}:{self._socket.getsockname()[1]}"
         self.address = f"http://{host}/{token}/"
         self._app = make_app(

@@ -76,7 +76,7 @@ def step_of(case: Case) -> str:
 
 
 def seen_of(case: Case, state: Mapping[str, Any]) -> str:
-    """What of a run is there to be shown: changes when a page should load itself again."""
+    """A word for what a run has to show, which changes when a page should load itself again."""
     remedy = case.current and (case.audit or {}).get("remedy") is not None
     files = [(case.folder / name).is_file() for name in ("learnt.json", "fix.json")]
     return f"{state['state']}-{int(case.current)}{int(remedy)}{''.join(str(int(one)) for one in files)}"
@@ -181,7 +181,7 @@ def _people(folder: Path, path: Path, changed: int, text: str) -> Dataset:
 
 
 def people_of(case: Case) -> Dataset:
-    """The people, as the plan sees them; the last two tables stay in memory."""
+    """The people, as the plan reads them; the last two tables stay in memory."""
     path = case.data
     return _people(case.folder, path, path.stat().st_mtime_ns, case.plan_text)
 
@@ -217,7 +217,7 @@ def headline(document: Plain) -> list[tuple[str, str]]:
 
 
 def compared(before: Plain | None, document: Plain) -> list[Plain]:
-    """Each release then and now; empty where there is nothing to compare with, by the same tellall."""
+    """Each release then and now; empty without an earlier audit by the same version of tellall."""
     if before is None or before.get("tellall") != document["tellall"]:
         return []
     then, now_rows = ({row.name: row for row in release_rows(one)} for one in (before, document))

@@ -27,14 +27,14 @@ from tellall.serve.cases import Case, now
 
 __all__ = ["COMMAND", "main", "run"]
 
-COMMAND = "tellall audit plan.toml"  # what repeats the audit, beside the file of people
+COMMAND = "tellall audit plan.toml"  # what repeats the audit, next to the file of people
 _LONG = 30  # seconds from which all cores work
 _WORSE = ("", "skipped", "pass", "review", "fail")
 _EVERY = 0.2  # seconds between two notes of the progress
 
 
 class _Notes:
-    """What is known of the run so far, written where the page looks for it."""
+    """What is known about the run so far, written where the page looks for it."""
 
     def __init__(self, case: Case) -> None:
         self.case, self.last = case, 0.0
@@ -116,14 +116,14 @@ def _run(case: Case, notes: _Notes) -> None:
         command=f"{COMMAND}{' --policy policy.toml' if case.rules else ''} --seed {plan.seed}",
         each=notes.found,
     )
-    hashes |= {path.name: sha256_of(path) for path in chosen.published_files}  # they lie beside the plan
+    hashes |= {path.name: sha256_of(path) for path in chosen.published_files}  # they are next to the plan
     found = replace(found, record=record_of(text.encode(), hashes=hashes))
     _keep(case, found, version)
     if found.worst is None:
         reasons = [str(one) for one in found.not_checked]
         reasons += [f"{one.name}: {one.reason}" for one in found.findings if isinstance(one, Skipped)]
         raise InvalidInput(f"Nothing in the plan could be attacked. {' '.join(reasons)}")
-    if found.verdict.word != "pass" and not plan.forbidden:  # what the rules forbid, no change mends
+    if found.verdict.word != "pass" and not plan.forbidden:  # no change helps where the rules forbid
         places = places_of(people, found.plan)
         found = _explained(people, places, found, notes, Workers(processes))
         found.save(case.folder / "audit")
@@ -177,7 +177,7 @@ def _measure(case: Case, places: Sequence[Place], found: Audit, notes: _Notes) -
 
 
 def main() -> None:
-    """The process: audits the case in the folder it is told, and ends when its parent does."""
+    """The process: audits the case in the folder it is given, and ends when its parent does."""
 
     def listen() -> None:
         sys.stdin.buffer.read()  # ends when the server does, however that ends

@@ -202,7 +202,7 @@ def test_a_plan_for_a_protected_release():
         (lambda: ta.accuracy(None, 0), "n must be"),
         (lambda: ta.accuracy(None, 10, beta=0), "beta must be"),
         (lambda: ta.accuracy(None, 10, coding="reals"), "coding must be"),
-        (lambda: ta.release_limit([0.2], 10, protect=ta.Suppression(5)), "hides every one under 5"),
+        (lambda: ta.release_limit([0.2], 10, protect=ta.Suppression(5)), "hides every value under 5"),
         (lambda: ta.release_limit([0.2], 10, protect=ta.CellKey({-1: 0.5, 1: 0.5})), "CellKey fits counts"),
         (lambda: ta.release_limit([], 10), "frequencies must be"),
         (lambda: ta.release_limit([1.2], 10), "frequencies must be"),

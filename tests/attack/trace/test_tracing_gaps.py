@@ -92,7 +92,7 @@ def test_who_lacks_nearly_everything_counts_against_being_named(attack):
     options = {"attack": attack, "threshold": "empirical", "coding": "bits", "n": 10}
     tracing = ta.trace(people[:10].mean(axis=0), people[:40], reference, **options)
     assert tracing.p_values.min() >= 4 / 60
-    assert any(note.startswith("3 reference people lack nine tenths") for note in tracing.notes)
+    assert any(note.startswith("3 reference people lack the calls for nine tenths") for note in tracing.notes)
     left = ta.trace(people[:10].mean(axis=0), people[:40], reference[3:], **options)
     assert not any("nine tenths" in note for note in left.notes)
 
@@ -108,7 +108,7 @@ def test_targets_without_calls(threshold):
     tracing = ta.trace(means, targets, reference, threshold=threshold, coding="genotypes")
     assert tracing.without_calls == 1
     assert tracing.p_values[3] == 1
-    assert any(note.startswith("1 target has no call at all") for note in tracing.notes)
+    assert any(note.startswith("1 target has no calls at all") for note in tracing.notes)
     assert any(
         note.startswith("The targets lack 6.7 % of their calls in the 10,000") for note in tracing.notes
     )

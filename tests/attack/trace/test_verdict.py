@@ -91,9 +91,9 @@ def test_targets_without_calls_are_not_counted_as_not_named():
     verdict = judge_tracing(tracing)
     assert verdict.word == "not traced"
     assert "18 targets" in verdict.sentence
-    assert verdict.sentence.endswith("2 targets have no call at all, and nothing is said of them.")
+    assert verdict.sentence.endswith("2 targets have no calls at all; the attack says nothing about them.")
     whole = ta.trace(means, targets, reference, **options)
-    assert judge_tracing(whole, ta.score(whole, truth)).sentence.endswith("nothing is said of them.")
+    assert judge_tracing(whole, ta.score(whole, truth)).sentence.endswith("nothing about them.")
 
 
 def test_reference_people_without_calls_settle_nothing():

@@ -251,8 +251,8 @@ def test_a_remedy_says_whom_it_was_checked_against():
     attackers = [{"name": "journalist", "known": ["sex"]}, {"name": "insider"}]
     found = ta.audit(people(), plan(limit=0.4, attackers=attackers), remedy=True)
     assert found.remedy["found"]
-    assert "Checked against “insider” alone" in found.remedy["sentence"]
-    assert "Checked against “insider” alone." in render(found.document)
+    assert "It was checked only against “insider”" in found.remedy["sentence"]
+    assert "Checked only against “insider”." in render(found.document)
     alone = ta.audit(people(), plan(limit=0.4), remedy=True)
     assert alone.remedy["found"]
     assert "Checked against" not in alone.remedy["sentence"]

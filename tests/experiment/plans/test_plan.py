@@ -123,7 +123,7 @@ def test_a_kind_that_tellall_does_not_have_is_recorded_and_stops_nothing():
         ("typed wrongly", "Gaussian"),
     ]
     assert str(plan.not_checked[0]) == (
-        "“medians” is not checked: tellall has no statistic of kind 'Quantiles', and nothing near to it."
+        "“medians” is not checked: tellall has no statistic of kind 'Quantiles', nor anything like it."
     )
     assert Plan.from_mapping(plan.as_json()).as_json() == plan.as_json()
 
@@ -265,7 +265,8 @@ def test_correlations_that_say_no_sizes_are_not_checked_and_stop_nothing():
     assert [one.name for one in chosen.releases] == ["both"]
     (left,) = chosen.not_checked
     assert str(left) == (
-        "“r” is not checked: alone they say nothing of a number's size; variance = true has them attacked."
+        "“r” is not checked: alone they say nothing about the size of a number; with variance = true they "
+        "are attacked."
     )
     bit = ta.Dataset.from_arrays([[0, 1], [1, 0], [1, 1], [0, 0]], [0, 1, 1, 0])
     assert plan.attackable(bit) is plan

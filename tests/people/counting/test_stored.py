@@ -128,8 +128,8 @@ def test_tables_of_some_people_without_a_secret(file):
         (np.ones(600, dtype=bool), "a condition such as .* People in a store have no order"),
         ("agee < 3", "Did you mean|'age'|agee"),
         ("planet = 'Earth'", "about columns that differ between people"),
-        ("age = 'old'", "a number beside the column 'age'"),
-        ("county < 'Kent'", "==, != or in beside the text column"),
+        ("age = 'old'", "the column 'age' with a number"),
+        ("county < 'Kent'", "==, != or in after the text column"),
         ("county = 'Essex'", "one of the 3 values of the column 'county'"),
     ],
 )
@@ -140,7 +140,7 @@ def test_a_condition_that_a_store_cannot_use_is_refused(both, where, says):
 
 def test_a_part_of_a_store_is_seen_through_tables_alone(both, monkeypatch):
     some = people_of_store(as_where("age < 40"), both[0])
-    with pytest.raises(ta.InvalidInput, match="Load them, then take some"):
+    with pytest.raises(ta.InvalidInput, match="Load everybody, then take some"):
         some.load()
     monkeypatch.setattr(stored_part, "_MOST_COMBINATIONS", 5)
     with pytest.raises(ta.InvalidInput, match="at most 5 combinations of values; got 9"):
@@ -282,7 +282,7 @@ def test_fractions_are_of_everybody(file):
         ({"bins": {"age": [3.0, 1.0]}}, "increasing"),
         ({"secret": "income"}, "known for everybody"),
         ({"secret": "age", "kind": "bits"}, "two values"),
-        ({"memory": "much"}, "DuckDB met"),
+        ({"memory": "much"}, "DuckDB failed"),
         ({"threads": 0}, "whole number"),
     ],
 )
@@ -300,7 +300,7 @@ def test_sources_that_are_none_are_named(tmp_path):
     for name, says in [
         ("people.csv", "Read others with ta.read"),
         ("nothing/*.parquet", "that exist"),
-        ("broken.parquet", "DuckDB met"),
+        ("broken.parquet", "DuckDB failed"),
         ("one.parquet", "two people or more"),
         ("lists.parquet", "numbers, dates or text"),
     ]:

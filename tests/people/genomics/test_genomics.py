@@ -163,7 +163,7 @@ def test_sites_in_nobody_are_refused_with_the_reasons():
     genotypes = plain(rng)
     rows = sites(("rs1", "1", 2, "A", "C"), ("rs2", "1", 3, "A", "T"), ("zz", "9", 3, "A", "G"))
     published = ta.genomics.Frequencies(rows, np.array([0.1, 0.2, 0.3]), 10)
-    with pytest.raises(ta.InvalidInput, match="against the targets: 1 not there, 2 other alleles"):
+    with pytest.raises(ta.InvalidInput, match="that do not match the targets: 1 not there, 2 other alleles"):
         ta.genomics.align(published, genotypes, genotypes)
 
 

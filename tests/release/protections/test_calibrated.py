@@ -162,7 +162,7 @@ def test_walsh_noise_needs_bits_and_one_of_two_parameters():
             WalshNoise(**bad)
     with pytest.raises(ta.InvalidInput, match="std must be"):
         WalshNoise(std=-1)
-    with pytest.raises(ta.InvalidInput, match="delta must be left out where std is given"):
+    with pytest.raises(ta.InvalidInput, match="delta must be left out if std is given"):
         WalshNoise(std=1, delta=1e-6)
     for make in (lambda: SuLQ(0, 0.1), lambda: WalshNoise(epsilon=-1), lambda: Combined(epsilon=0)):
         with pytest.raises(ta.InvalidInput, match="epsilon must be"):

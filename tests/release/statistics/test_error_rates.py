@@ -161,7 +161,7 @@ def test_what_cannot_be_saved_is_refused_in_one_sentence(tmp_path):
     by_place = ta.publish(people, ta.ErrorRates([lambda x: np.arange(len(x)) % 2]))  # not of the columns
     unpublished = ta.Release(np.array([0.5]), ta.ErrorRates([first_column]))
     for release in (by_place, unpublished):
-        with pytest.raises(ta.InvalidInput, match="classifiers must be published first") as caught:
+        with pytest.raises(ta.InvalidInput, match="classifiers must be published before") as caught:
             release.save(tmp_path / "release.json")
         assert "\n" not in str(caught.value)
 

@@ -167,7 +167,7 @@ def test_sensitivity_is_attained_by_replacing_a_person():
         (lambda p: ta.Marginals(2).values(ta.Dataset(p.public)), "no secret"),
         (
             lambda p: ta.publish(ta.Dataset(p.public), ta.Marginals(2, attributes=["age"])),
-            "attributes must be left out where there is no secret",
+            "attributes must be left out if there is no secret",
         ),
         (lambda p: ta.publish(p.public, ta.Marginals(2)), "dataset must be a Dataset"),
         (lambda p: ta.publish(p, "tables"), "statistic must be"),

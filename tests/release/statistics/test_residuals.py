@@ -142,5 +142,5 @@ def test_it_is_saved_with_its_fits(tmp_path):
 
 @pytest.mark.parametrize("wrong", [{"loss": "logistic"}, {"loss": "linear", "penalty": 1.0}])
 def test_only_plain_linear_fits_have_them(wrong):
-    with pytest.raises(ta.InvalidInput, match="standard_errors must be given for linear fits"):
+    with pytest.raises(ta.InvalidInput, match="standard_errors must be given only for linear fits"):
         ta.Estimator(**wrong, standard_errors=True)

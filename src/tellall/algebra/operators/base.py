@@ -40,7 +40,7 @@ Array = npt.NDArray[np.floating[Any]]
 IntArray = npt.NDArray[np.integer[Any]]
 
 _BLOCK = 1024  # columns of the identity multiplied at once where no closed form exists
-_HOST_BLOCK = 1 << 26  # bytes of a block of work on the host: what caches like
+_HOST_BLOCK = 1 << 26  # bytes of a block of work on the host, which suits its caches
 _DEVICE_BLOCK = 1 << 33  # and on a device, where larger blocks are no faster
 _WORK = 16  # bytes that a product needs for each entry of a block: the block, a multiple of it, an image
 _WIDTH = 512  # a block's columns are a multiple of this
@@ -62,7 +62,7 @@ class Device:
         What the namespace calls the device.
     narrow
         A number type of half the width of single precision whose products are summed in single precision,
-        where the device has such products.
+        if the device has such products.
     panel
         Rows of a symmetric product computed at once; below the diagonal only their own square is computed.
     home
@@ -99,14 +99,14 @@ class Device:
         return np.dtype(str(array.dtype).rpartition(".")[2])
 
     def zeros(self, shape: Any, dtype: Any) -> Any:
-        """Zeros, here."""
+        """Zeros on this device."""
         return self.xp.zeros(shape, dtype=dtype, device=self.handle)
 
     def parts(self, array: Any, dtype: Any) -> list[Any]:
         """Arrays of that type that add up to the array.
 
-        Of a narrow type, two miss a number in single precision by a 2⁻¹⁶th, three one in double precision
-        by a 2⁻²⁴th; whole numbers up to 256, and what `rounded` gives, take one.
+        In a narrow type, two are within a 2⁻¹⁶th of a number in single precision, and three within a
+        2⁻²⁴th of one in double precision; whole numbers up to 256, and results of `rounded`, take one.
         """
         if array.dtype == dtype:
             return [array]
@@ -121,7 +121,7 @@ class Device:
         return found
 
     def rounded(self, array: Any) -> Any:
-        """Numbers within a 2⁻⁹th of these whose products take half the time, where there is a narrow type."""
+        """Numbers within a 2⁻⁹th of these whose products take half the time, if there is a narrow type."""
         if self.narrow is None:
             return array
         return self.xp.astype(self.xp.astype(array, self.narrow), array.dtype)
@@ -137,10 +137,10 @@ class Device:
             raise
 
     def product(self, left: Any, right: Any) -> Any:
-        """The matrix product; of narrow factors in single precision."""
+        """The matrix product; in single precision if the factors are narrow."""
         if self.narrow is None or left.dtype != self.narrow:
             return left @ right
-        if not self.name.startswith("cuda"):  # has no such products: the same numbers, slower
+        if not self.name.startswith("cuda"):  # without such products: the same numbers, slower
             return self.xp.astype(left, self.xp.float32) @ self.xp.astype(right, self.xp.float32)
         import torch
 
@@ -188,7 +188,7 @@ class Device:
 
 
 def _host_namespace() -> Any:
-    """NumPy; before 2.1, where it did not have all of the standard's names, behind array-api-compat."""
+    """NumPy; before 2.1, which lacks some of the standard's names, through array-api-compat."""
     if hasattr(np, "astype"):
         return np
     import array_api_compat.numpy
@@ -200,7 +200,7 @@ HOST = Device("cpu", _host_namespace())
 
 
 def _free_on_host() -> int:
-    """Free bytes, caches included; the largest number there is where the system does not say."""
+    """Free bytes, including caches; the largest possible number if the system does not say."""
     try:
         with Path("/proc/meminfo").open(encoding="ascii") as lines:
             found = dict(line.split(":", 1) for line in lines)
@@ -266,7 +266,7 @@ class LinearOperator(ABC):
 
     shape: tuple[int, int]
     dtype: np.dtype[Any] = np.dtype(np.float64)
-    device: Device = HOST  # where the arrays are that products take and give
+    device: Device = HOST  # where the arrays of its products are
 
     @abstractmethod
     def matmat(self, block: Array) -> Array:
@@ -285,12 +285,12 @@ class LinearOperator(ABC):
         """The operator whose entries are the squares of this one's."""
 
     def on(self, device: Device) -> LinearOperator:
-        """The same operator on arrays of another device, where it has a form there."""
+        """The same operator on arrays of another device, if it has a form there."""
         raise TellallError(f"{type(self).__name__} equations are not implemented on {device.name}")
 
     @property
     def entries(self) -> int:
-        """At least as many as there are entries that are not zero, without writing them down."""
+        """An upper bound on the number of nonzero entries, without writing them down."""
         return self.shape[0] * self.shape[1]
 
     @property
@@ -307,10 +307,10 @@ class LinearOperator(ABC):
         return self.rmatmat(vector[:, None])[:, 0]
 
     def gram(self, weights: Array | None = None) -> Array:
-        """Aᵀ diag(weights) A as an n × n array in double precision (weights one where not given).
+        """Aᵀ diag(weights) A as an n × n array in double precision (weights are one by default).
 
-        Single precision would cost the solvers as many digits as the condition number has, for no gain: to
-        factorise the matrix takes longer than to form it.
+        Single precision would cost the solvers as many digits as the condition number has, for no gain:
+        factorising the matrix takes longer than forming it.
         """
         n = self.shape[1]
         out = np.empty((n, n))
@@ -360,7 +360,7 @@ def stack_columns(device: Device, product: Callable[[Array], Array], block: Arra
 
 
 def split_rows(rows: Any, operators: Sequence[LinearOperator]) -> list[Any]:
-    """The rows of each of several operators whose rows come one after the other; None of None."""
+    """Splits rows among operators whose rows come one after the other; None gives None for each."""
     if rows is None:
         return [None] * len(operators)
     ends = np.cumsum([operator.shape[0] for operator in operators])
@@ -446,7 +446,7 @@ class Dense(LinearOperator):
         return Dense(device.put(self.matrix), device=device)
 
     def _like(self, block: Array) -> Any:
-        """The matrix in a number type that can be multiplied with the block's, which libraries do not mix."""
+        """The matrix in the block's number type, since other libraries do not multiply mixed types."""
         if self.device is HOST or self.matrix.dtype == block.dtype:
             return self.matrix
         return self.device.xp.astype(self.matrix, block.dtype)
@@ -473,7 +473,7 @@ class Dense(LinearOperator):
 
 
 def written_out(operator: LinearOperator) -> LinearOperator:
-    """The operator as its matrix where that is small, for solvers that multiply with it many times."""
+    """The operator as its matrix if that is small, for solvers that multiply with it many times."""
     rows, columns = operator.shape
     elsewhere = operator.resident is not operator or operator.device is not HOST
     if isinstance(operator, Dense) or elsewhere or rows * columns > _SMALL:
@@ -513,7 +513,7 @@ class Packed:
 
     def __post_init__(self) -> None:
         if len(self.bits.shape) != 2 or self.bits.shape[1] != -(-self.columns // 8):
-            raise invalid("bits", f"of {-(-self.columns // 8)} bytes a row", tuple(self.bits.shape))
+            raise invalid("bits", f"of {-(-self.columns // 8)} bytes per row", tuple(self.bits.shape))
 
     @classmethod
     def of(cls, matrix: npt.ArrayLike) -> Packed:

@@ -1,6 +1,6 @@
 """Rows of many unknowns: the products that a factorisation of the rows needs, some unknowns at a time.
 
-Rows that share no unknown, the cells of a table, are kept and multiplied together, in blocks.
+Rows that share no unknown, such as the cells of a table, are kept and multiplied together, in blocks.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from tellall.algebra.operators.base import Array, LinearOperator
 
 __all__ = ["TALL", "ManyColumns", "RowBlocks", "WideRows"]
 
-_LOOSE = 2.0  # places of the blocks for each entry, up to which they are worth it
+_LOOSE = 2.0  # places per entry up to which blocks are worth it
 _CHUNK, _FEW = 1 << 15, 1 << 12  # unknowns at a time, so that what is added up stays in the cache
-TALL = 6  # rows of a block, on average, from which it is quicker to leave out zeros
+TALL = 6  # mean rows of a block from which leaving out zeros is quicker
 _WRITTEN = 4_000_000  # entries that are written out at once, to be read into blocks
 
 Indices = npt.NDArray[np.intp]
@@ -52,7 +52,7 @@ class ManyColumns(ABC):
 
     @abstractmethod
     def written(self) -> Iterator[tuple[slice, Array]]:
-        """For some unknowns after the other, their columns as a new array."""
+        """Yields slices of unknowns, one after the other, and their columns as a new array."""
 
     def outer(self, rows: Array, columns: Array) -> Array:
         """The upper half, at least, of diag(rows) A diag(columns) Aᵀ diag(rows)."""
@@ -65,7 +65,7 @@ class ManyColumns(ABC):
         return out
 
     def quadratic(self, rows: Array, inner: Array) -> Array:
-        """b_pᵀ K b_p for every column b_p of diag(rows) A; of the symmetric K the upper half is read."""
+        """b_pᵀ K b_p for every column b_p of diag(rows) A; reads only the upper half of the symmetric K."""
         whole, out = np.triu(inner) + np.triu(inner, 1).T, np.empty(self.unknowns)
         for part, written in self.written():
             written *= rows[:, None]
@@ -73,7 +73,7 @@ class ManyColumns(ABC):
         return out
 
     def lengths(self, rows: Array, factor: Array) -> Array:
-        """‖L⁻¹ b_p‖² for every column b_p of diag(rows) A: the same for K⁻¹ = L Lᵀ."""
+        """‖L⁻¹ b_p‖² for every column b_p of diag(rows) A: `quadratic` for K⁻¹ = L Lᵀ."""
         from scipy.linalg import solve_triangular
 
         out = np.empty(self.unknowns)
@@ -118,7 +118,7 @@ class WideRows(ManyColumns):
 
 @dataclass(frozen=True, eq=False)
 class RowBlocks(ManyColumns):
-    """A matrix whose rows have entries of one value, in blocks that hold every unknown at most once.
+    """A matrix whose rows each have one nonzero value, in blocks that hold every unknown at most once.
 
     The cells of one table are such a block.
 
@@ -129,7 +129,7 @@ class RowBlocks(ManyColumns):
     start
         The first row of each block, and the number of rows.
     place
-        Blocks × unknowns: the row within the block, one beyond its last where the unknown is in none.
+        Blocks × unknowns: the unknown's row within the block, or one beyond the last if it is in none.
     """
 
     value: Array
@@ -138,16 +138,16 @@ class RowBlocks(ManyColumns):
 
     @classmethod
     def of(cls, operator: LinearOperator) -> RowBlocks | None:
-        """The blocks of an operator; None where entries of a row differ or rows do not fall into blocks.
+        """The blocks of an operator; None if entries of a row differ or rows do not fall into blocks.
 
-        A block ends before the first row that has an unknown in common with it. The entries are written out
-        for some unknowns at a time, twice.
+        A block ends before the first row that shares an unknown with it. The entries are written out twice,
+        for some unknowns at a time.
         """
         rows, unknowns = operator.shape
         if not rows * unknowns:
             return None
         value = np.zeros(rows)
-        before = np.full(rows, -1, dtype=np.intp)  # the last earlier row with an unknown of this one
+        before = np.full(rows, -1, dtype=np.intp)  # the last earlier row that shares an unknown
         entries = 0
         for part, row, column, data in _columns(operator):
             value[row] = data
@@ -190,7 +190,7 @@ class RowBlocks(ManyColumns):
         return out
 
     def outer(self, rows: Array, columns: Array) -> Array:
-        """O(blocks² × unknowns) where zeros are not written out."""
+        """As above; O(blocks² × unknowns) if zeros are not written out."""
         if self.dense:
             return super().outer(rows, columns)
         left = rows * self.value
@@ -220,7 +220,7 @@ class RowBlocks(ManyColumns):
             yield part, written
 
     def _pairs(self) -> Iterator[tuple[slice, slice, tuple[int, int], Indices, slice]]:
-        """For each pair of blocks: their rows, sizes with one more, and where in both some unknowns are."""
+        """Yields pairs of blocks: their rows, their sizes plus one, and the joint places of some unknowns."""
         blocks = [slice(int(a), int(b)) for a, b in zip(self.start[:-1], self.start[1:], strict=True)]
         high = [block.stop - block.start + 1 for block in blocks]
         for begin in range(0, self.unknowns, _CHUNK):
@@ -235,7 +235,7 @@ class RowBlocks(ManyColumns):
 
 
 def _columns(operator: LinearOperator) -> Iterator[tuple[slice, Indices, Indices, Array]]:
-    """For some unknowns after the other: row, column and value of their entries, column by column."""
+    """Yields slices of unknowns with the row, column and value of their entries, column by column."""
     unknowns = operator.shape[1]
     step = max(1, _WRITTEN * unknowns // max(operator.entries, 1))
     for begin in range(0, unknowns, step):

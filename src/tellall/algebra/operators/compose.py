@@ -42,11 +42,11 @@ __all__ = [
 Indices = npt.NDArray[np.intp]
 
 
-SPARSE = 0.1  # share of entries that are not zero below which the zeros are left out
-MOST_ENTRIES = 50_000_000  # that are not zero, of a matrix written out
+SPARSE = 0.1  # share of nonzero entries below which zeros are left out
+MOST_ENTRIES = 50_000_000  # nonzero, of a matrix that is written out
 MOST_PLACES = 500_000_000  # and of one that is kept in blocks, a byte or two each
-MOST_PRODUCTS = 200_000_000_000  # unknowns for each pair of rows, where rows are few and written in pieces
-_LOOKED_AT = 20_000  # rows, before all of them are compared
+MOST_PRODUCTS = 200_000_000_000  # rows² × unknowns, if rows are few and written in pieces
+_LOOKED_AT = 20_000  # rows compared first, before all of them are
 _CHUNK = 1 << 20  # memberships handled at once, so that temporaries stay in cache-sized pieces
 
 
@@ -55,14 +55,14 @@ class Partition(LinearOperator):
     """The cell counts of one or several tables: ``A[c, p] = 1`` where person p is in cell c.
 
     ``codes`` is one row of cell numbers per table (tables × n); cells of different tables have different
-    numbers below ``cells``. ``every`` says that these are the tables of every k of some columns: their codes
-    (columns × n), and k.
+    numbers below ``cells``. If these are the tables of every k of some columns, ``every`` is those columns'
+    codes (columns × n), and k.
 
     Notes
     -----
     A s = bincount(codes, s) and Aᵀ y = y[codes] summed over tables: O(tables · n) time, no matrix. The gram
-    adds each cell's weight to all pairs of its people: O(Σ |cell|²) time. Of every table of k columns two
-    people who agree in g of them share C(g, k): with one weight for all, O(columns · n²).
+    adds each cell's weight to all pairs of its people: O(Σ |cell|²) time. In the tables of every k
+    columns, two people who agree in g columns share C(g, k) cells: with equal weights, O(columns · n²).
     """
 
     def __init__(
@@ -127,7 +127,7 @@ class Partition(LinearOperator):
         (columns, k), n = self.every, self.shape[1]
         shared = weight * np.array([comb(agree, k) for agree in range(len(columns) + 1)], dtype=np.float64)
         out, step = np.empty((n, n)), max(1, _CHUNK // 4 // max(1, n))
-        for begin in range(0, n, step):  # so many that they stay in the cache
+        for begin in range(0, n, step):  # rows that stay in the cache
             alike = np.zeros(out[begin : begin + step].shape, dtype=np.min_scalar_type(len(columns)))
             for column in columns:
                 alike += column[begin : begin + step, None] == column
@@ -159,7 +159,7 @@ class Partition(LinearOperator):
         return out
 
     def _count_sorted(self, vector: Any) -> Any:
-        """The same by running sums over the people in the order of their cells, in double precision."""
+        """The counts by running sums over the people in the order of their cells, in double precision."""
         device, xp = self.device, self.device.xp
         people, ends = self._sorted
         sums = xp.cumulative_sum(xp.take(xp.astype(vector, xp.float64), people), axis=0)
@@ -176,7 +176,7 @@ class Partition(LinearOperator):
 
     @cached_property
     def _cells(self) -> list[Any]:
-        """The cell numbers of each table, where products are computed."""
+        """The cell numbers of each table, on the device."""
         return [self.device.put(row) for row in self.codes]
 
     def _chunks(self) -> list[IntArray]:
@@ -244,7 +244,7 @@ class RowSelect(LinearOperator):
         self.shape = (self.index.size, operator.shape[1])
         self.dtype, self.device = operator.dtype, operator.device
         self._index: Any = self.device.put(self.index)
-        # its counts add up what comes back to rows that were selected more than once
+        # its counts add up the values of rows that were selected more than once
         self._chosen = Partition(self.index, operator.shape[0], device=self.device)
 
     @property
@@ -327,7 +327,7 @@ class OnDevice(LinearOperator):
     """An operator on another device whose products take and give NumPy arrays.
 
     Iterative solvers ask for ``resident`` and stay on the device; other callers need not know. A gram or the
-    matrix itself is formed from the ``source`` on the host, where there is one.
+    matrix itself is formed from the ``source`` on the host, if there is one.
     """
 
     def __init__(self, resident: LinearOperator, source: LinearOperator | None = None) -> None:
@@ -343,7 +343,7 @@ class OnDevice(LinearOperator):
 
     @property
     def source(self) -> LinearOperator | None:
-        """The same on the host, where there is one."""
+        """The same operator on the host, if there is one."""
         return self._source
 
     def on(self, device: Device) -> LinearOperator:
@@ -390,13 +390,13 @@ class OnDevice(LinearOperator):
 
 @dataclass(frozen=True, eq=False)
 class DistinctRows:
-    """The distinct rows of a matrix up to sign: row j is ``sign[j]`` times the one with number ``index[j]``.
+    """The distinct rows of a matrix up to sign: row j is ``sign[j]`` times distinct row ``index[j]``.
 
     Attributes
     ----------
     matrix
-        The distinct rows in the order in which they come first: a sparse array where most entries are zero;
-        None where there are so many that they are kept in blocks alone.
+        The distinct rows in the order in which they first occur: a sparse array if most entries are zero;
+        None if there are so many that they are kept only in blocks or pieces.
     shape
         Of that matrix.
     """
@@ -408,7 +408,7 @@ class DistinctRows:
 
     @classmethod
     def of(cls, operator: LinearOperator) -> DistinctRows:
-        """Those of an operator's matrix, found by two random projections."""
+        """The distinct rows of an operator's matrix, found by two random projections."""
         from scipy.sparse import csr_array, diags_array
 
         written = csr_array(operator.to_sparse()).astype(np.float64)
@@ -423,10 +423,7 @@ class DistinctRows:
 
     @classmethod
     def within_reach(cls, operator: LinearOperator) -> DistinctRows | None:
-        """Those of an operator with so few entries that they can be kept, or so few rows that pieces will do.
-
-        Else in blocks. None beyond.
-        """
+        """The distinct rows of an operator, written out, in blocks or in pieces; None if too many."""
         n = operator.shape[1]
         if operator.entries <= MOST_ENTRIES:
             return cls.of(operator)
@@ -459,16 +456,16 @@ class DistinctRows:
 
     @cached_property
     def blocks(self) -> ManyColumns | None:
-        """The rows in blocks or pieces; None where they fall into none, or zeros are written out."""
+        """The rows in blocks or pieces; None if they do not fall into blocks, or zeros are written out."""
         return RowBlocks.of(Sparse(self.matrix)) if self.sparse else None
 
     def take(self, free: Indices) -> DistinctRows:
-        """The entries of these unknowns."""
+        """The same rows over these unknowns only."""
         if free.size == self.shape[1]:
             return self
         some = None if self.matrix is None else self.matrix[:, free]
         found = DistinctRows(some, self.index, self.sign, (len(self), free.size))
-        # what was found out about all of them holds for some
+        # blocks over all unknowns are blocks over some
         vars(found)["blocks"] = None if self.blocks is None else self.blocks.take(free)
         return found
 
@@ -494,13 +491,13 @@ def _directions(unknowns: int) -> Array:
 
 
 def _alike(prints: Array) -> tuple[Indices, Indices, Array]:
-    """Which rows come first, which of them each is up to sign, and that sign, by their projections."""
+    """The first rows that differ, which of them each row equals up to sign, and that sign; by projections."""
     sign = np.where(prints[:, 0] < 0, -1.0, 1.0)
     return *first_of_each(np.round(sign[:, None] * prints, 7)), sign
 
 
 def first_of_each(keys: Array) -> tuple[Indices, Indices]:
-    """Where each distinct row of keys comes first, in that order, and which of them every row is.
+    """The first index of each distinct row of keys, ascending, and which of these rows every row equals.
 
     Examples
     --------
@@ -515,18 +512,18 @@ def first_of_each(keys: Array) -> tuple[Indices, Indices]:
     return first[order], rank[index.reshape(-1)]
 
 
-_LEAST = 1e-12  # of a prior variance: what rounding may leave of it
+_LEAST = 1e-12  # the least share of a prior variance that rounding may leave
 
 
 @final
 class RowFactor:
-    """H⁻¹ for H = Aᵀ W A + diag(λ), λ above zero, with a factorisation of the rows' side.
+    """H⁻¹ for H = Aᵀ W A + diag(λ), λ above zero, from the factor of a matrix of rows × rows.
 
     Notes
     -----
-    S = I + W^½ A Λ⁻¹ Aᵀ W^½ gives H⁻¹ = Λ⁻¹ − Λ⁻¹ Aᵀ W^½ S⁻¹ W^½ A Λ⁻¹: r³ flops for r distinct rows. Of a
-    sparse matrix with e entries a column, S and the diagonal of H⁻¹ cost n e² each; else n r². Rows in blocks
-    (`RowBlocks`, the cells of tables) are added up block by block, the quickest.
+    S = I + W^½ A Λ⁻¹ Aᵀ W^½ gives H⁻¹ = Λ⁻¹ − Λ⁻¹ Aᵀ W^½ S⁻¹ W^½ A Λ⁻¹: r³ flops for r distinct rows. For
+    a sparse matrix with e entries per column, S and the diagonal of H⁻¹ cost n e² each; otherwise n r². Rows
+    in blocks (`RowBlocks`, the cells of tables) are summed block by block, which is quickest.
     """
 
     def __init__(self, rows: DistinctRows, weights: Array, precision: Array) -> None:
@@ -600,7 +597,7 @@ def _times(matrix: Any, rows: Array, columns: Array) -> Any:
 
 
 def _quadratic(matrix: Any, inner: Array) -> Array:
-    """a_pᵀ K a_p for every column a_p of a sparse matrix; of the symmetric K the upper half is read."""
+    """a_pᵀ K a_p for every column a_p of a sparse matrix; reads only the upper half of the symmetric K."""
     matrix.sort_indices()
     counts, flat = np.diff(matrix.indptr), inner.ravel()
     out = np.zeros(counts.size)

@@ -1,4 +1,4 @@
-"""BlockDiagonal: operators about different columns, one after the other."""
+"""BlockDiagonal: operators on different columns, one after the other."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ __all__ = ["BlockDiagonal"]
 class BlockDiagonal(LinearOperator):
     """Operators on the diagonal: ``A = diag(A_1, ..., A_K)``, a block of rows and of columns for each.
 
-    ``columns[b]`` are the columns of part b; by default the parts' columns follow each other. Of ``width``
-    columns in all those of no part are zero.
+    ``columns[b]`` are the columns of part b; by default the parts' columns follow each other. There are
+    ``width`` columns in all; those of no part are zero.
     """
 
     def __init__(
@@ -92,12 +92,12 @@ class BlockDiagonal(LinearOperator):
 
     @cached_property
     def _indices(self) -> list[Any]:
-        """The columns of each part, where products are computed."""
+        """The columns of each part, on the device."""
         return [self.device.put(index) for index in self.columns]
 
     @property
     def _has_zeros(self) -> bool:
-        """Whether some columns are of no part, and zero."""
+        """Whether some columns belong to no part, and are zero."""
         return sum(index.size for index in self.columns) < self.shape[1]
 
     @cached_property

@@ -37,7 +37,7 @@ __all__ = [
 
 _MIDDLES = 4  # middle rows whose products share one matrix product
 _NUMBERS = 2**18  # products of two rows held at once on the host
-_BYTES = 16  # and on a device, of a block of work, for each of them
+_BYTES = 16  # of a device's block of work for each such product
 
 Part = tuple[int, int, Any]  # start, stop and the columns of the factor between
 
@@ -53,8 +53,8 @@ class _Block:
     middles
         Each j with the index of its first pair (0, j) among the block's pairs.
     index
-        For each pair (i, j) and each k from `after` on, where the triple stands in lexicographic order; the
-        number of all triples where k ≤ j.
+        For each pair (i, j) and each k from `after` on, the triple's index in lexicographic order; the
+        number of all triples if k ≤ j.
     """
 
     after: int
@@ -76,8 +76,8 @@ def triples(device: Device, d: int, s: Any, parts: Iterable[Part], order: Any) -
 
     Notes
     -----
-    For every middle row j, (T[:j] * T[j] s) @ T[j+1:].T: d³ n / 3 flops, each triple once, but for k ≤ j
-    within a block of four js.
+    For every middle row j, (T[:j] * T[j] s) @ T[j+1:].T: d³ n / 3 flops, each triple once, and some entries
+    with k ≤ j within a block of four js.
     """
     xp, blocks = device.xp, _blocks(d)
     totals = [device.zeros(block.index.shape, s.dtype) for block in blocks]
@@ -93,7 +93,7 @@ def triples(device: Device, d: int, s: Any, parts: Iterable[Part], order: Any) -
 def triples_transposed(device: Device, d: int, y: Any, parts: Iterable[Part], order: Any, work: Any) -> Any:
     """Σ_{i<j<k} y[i,j,k] T[i,p] T[j,p] T[k,p] for every p.
 
-    As `triples`, but that y is in the type of the result, the parts in that of `work`, `order` is `spread`.
+    Like `triples`, but y has the type of the result, the parts have type `work`, and `order` is `spread`.
     """
     xp, blocks = device.xp, _blocks(d)
     values = xp.take(xp.concat([y, device.zeros((1,), y.dtype)]), order)
@@ -141,13 +141,13 @@ def _width(device: Device, d: int) -> int:
 
 @lru_cache(maxsize=2)
 def spread(d: int) -> IntArray:
-    """For every entry of the blocks, one after the other, the index of its triple; their number if none."""
+    """For every entry of the blocks in turn, the index of its triple; the number of triples if none."""
     return np.concatenate([np.zeros(0, dtype=np.intp), *(block.index.ravel() for block in _blocks(d))])
 
 
 @lru_cache(maxsize=2)
 def gathered(d: int) -> IntArray:
-    """For every triple its index in the blocks, one after the other."""
+    """For every triple its index in the entries of the blocks, one block after the other."""
     out = np.empty(comb(d, 3) + 1, dtype=np.intp)
     out[spread(d)] = np.arange(spread(d).size)
     return out[:-1]
@@ -190,7 +190,7 @@ class Moments(LinearOperator):
     Entry (a, b) of the gram is the elementary symmetric polynomial of the numbers T[i, a] T[i, b], which
     Newton's identities give from the power sums P_j = (T^j)ᵀ (T^j):
     e1 = P1, e2 = (P1² − P2)/2, e3 = (P1³ − 3 P1 P2 + 2 P3)/6. For ±1 rows e2 = (G² − d)/2 with G = TᵀT.
-    The row-product matrices of the linear-reconstruction paper (Sec. 3), on distinct index sets.
+    These are the row-product matrices of the linear-reconstruction paper (Sec. 3), on distinct index sets.
     """
 
     def __init__(self, factor: npt.ArrayLike | Packed, order: int, *, device: Device = HOST) -> None:
@@ -243,7 +243,7 @@ class Moments(LinearOperator):
         if isinstance(self.factor, Packed):
             return Moments(self.factor.squared(), self.order)
         square = self.factor**2
-        if bool(self.device.xp.all(square == 1)):  # of signs: products with it are sums
+        if bool(self.device.xp.all(square == 1)):  # the factor is ±1: products are sums
             d, n = self.factor.shape
             return Moments(Packed.ones(d, n, self.device), self.order)
         return Moments(square, self.order, device=self.device)
@@ -257,9 +257,9 @@ class Moments(LinearOperator):
 
     @cached_property
     def _ones(self) -> IntArray | None:
-        """The rows of a factor of zeros and ones that are one for each person, as many for everybody.
+        """For each person the rows in which a 0/1 factor is one, if everybody has equally many; else None.
 
-        None for other factors: indicators of the values of columns are such, with a one for every column.
+        Indicators of the values of columns are such a factor, with a one for every column.
         """
         T = self.factor
         if not isinstance(T, np.ndarray) or not T.size:
@@ -356,7 +356,7 @@ class Moments(LinearOperator):
 
     @property
     def _entry(self) -> float | None:
-        """The one entry of a matrix whose entries are all the same."""
+        """The common entry of a matrix whose entries are all the same, else None."""
         packed = isinstance(self.factor, Packed) and self.factor.constant
         return self.factor.low**self.order if packed else None
 
@@ -382,7 +382,7 @@ class Moments(LinearOperator):
         return self._indices[name, d]
 
     def _common_weight(self, weights: Array | None) -> float | None:
-        """The one weight of all rows that are not zero, or None where they differ."""
+        """The common weight of all nonzero rows, or None if the weights differ."""
         if weights is None:
             return 1.0
         active = self.squared().matvec(np.ones(self.shape[1], dtype=self.dtype)) > 0
@@ -399,10 +399,10 @@ class Moments(LinearOperator):
 
 
 def _add_pairs(device: Device, total: Any, T: Any, parts: list[Any]) -> None:
-    """Σ_p T[i,p] T[j,p] s[p] added to total[i, j] for i ≤ j, s the sum of its parts.
+    """Adds Σ_p T[i,p] T[j,p] s[p] to total[i, j] for i ≤ j, where s is the sum of its parts.
 
-    Of a symmetric product half is redundant: a panel of rows meets the rows from the panel's first on.
-    Below the diagonal only what comes for free is computed.
+    Half of a symmetric product is redundant: a panel of rows is multiplied with the rows from its first on.
+    Below the diagonal only the panel's own square is computed.
     """
     for i, j in _panels(T.shape[0], device.panel):
         rows, others = T[i:j, :], T[i:, :].T

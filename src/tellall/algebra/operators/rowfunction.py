@@ -109,7 +109,7 @@ class RowFunction(LinearOperator):
     tuples
         "subsets": J_1 < ... < J_k, lexicographic (g must be symmetric). "ordered": tuples of different
         attributes, in the lexicographic order of ``itertools.permutations``. "all": {1..d}^k with
-        repetitions, C order. "distinct": subsets where g is symmetric, ordered where not.
+        repetitions, C order. "distinct": subsets if g is symmetric, otherwise ordered.
 
     Notes
     -----
@@ -118,10 +118,10 @@ class RowFunction(LinearOperator):
 
         (A s)[i, j] = c_∅ Σ s + c_1 (T s)_i + c_2 (T s)_j + c_12 ((T∘s) Tᵀ)_ij:
 
-    one matrix product, O(d^k n) flops and O(n d + d²) memory beside the outcome; larger k fixes the first
-    attribute and goes on. A packed factor takes n d / 8 bytes and is expanded in blocks of columns, as 0/1,
+    one matrix product, O(d^k n) flops and O(n d + d²) memory besides the result; larger k fixes the first
+    attribute and recurses. A packed factor takes n d / 8 bytes and is expanded in blocks of columns, as 0/1,
     1/0 or 1/−1. The gram has a closed form (`closed_gram`).
-    The row-function matrices of the linear-reconstruction paper (Def. 5).
+    These are the row-function matrices of the linear-reconstruction paper (Def. 5).
     """
 
     def __init__(
@@ -222,7 +222,7 @@ class RowFunction(LinearOperator):
         return np.concatenate(blocks) if blocks else np.zeros(self.shape, dtype=self.dtype)
 
     def _images(self, T: Any, weights: dict[int, Any], chosen: tuple[int, ...], left: int) -> Iterator[Any]:
-        """The outcome for every choice of the `left` last attributes, the others being chosen.
+        """Yields the results for every choice of the last `left` attributes, given the chosen others.
 
         ``weights[S]`` multiplies the product of the attributes in S, a set of the last ones.
         """
@@ -279,7 +279,7 @@ class RowFunction(LinearOperator):
         return xp.reshape(xp.take(padded, self._index(chosen, left, inverse=True)), shape)
 
     def _index(self, chosen: tuple[int, ...], left: int, *, inverse: bool = False) -> Any:
-        """The indices of the rows in the block, or per index its row (past the last: none)."""
+        """The indices of the rows in the block or, inverted, the row at each index (past the last: none)."""
         if self.device is HOST:
             return self._positions(chosen, left)
         key = (int(inverse), left, *chosen)
@@ -422,7 +422,7 @@ def _single_image(device: Device, weights: dict[int, Any], T: Any) -> Any:
 
 
 def _like(device: Device, T: Any, weights: dict[int, Any]) -> Any:
-    """The factor in the number type of the weights: libraries other than NumPy do not multiply mixed ones."""
+    """The factor in the number type of the weights: libraries other than NumPy do not mix types."""
     return device.xp.astype(T, next(iter(weights.values())).dtype, copy=False) if weights else T
 
 

@@ -1,4 +1,4 @@
-"""Sparse: the operator of a matrix of which only the entries that are not zero are kept."""
+"""Sparse: the operator of a matrix that keeps only its nonzero entries."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ __all__ = ["Sparse"]
 
 @final
 class Sparse(LinearOperator):
-    """The operator of an explicit m × n matrix of which only the entries that are not zero are kept.
+    """The operator of an explicit m × n matrix that keeps only its nonzero entries.
 
     Notes
     -----
-    A scipy CSR array: products cost O(entries), the gram O(Σ entries of a row, squared).
+    A scipy CSR array: products cost O(entries), the gram O(Σ (entries of a row)²).
     """
 
     def __init__(self, matrix: Any) -> None:

@@ -62,7 +62,7 @@ def inner_products(counts: npt.ArrayLike) -> Numbers:
 
     Notes
     -----
-    i[S] = Σ_b Π_{j ∈ S} (2 b_j − 1) c[b], that is Σ_people Π_{j ∈ S} (2 x_j − 1); O(k 2^k) a table. White
+    i[S] = Σ_b Π_{j ∈ S} (2 b_j − 1) c[b], that is Σ_people Π_{j ∈ S} (2 x_j − 1); O(k 2^k) per table. White
     noise of variance v in the cells is white noise of variance 2^k v in the inner products
     (contingency-tables, Sec. 1.4 and Appendix C).
 

@@ -17,8 +17,8 @@ _WIDEST, _POINTS, _ZOOMS = 14.0, 15, 8  # of the logarithm of the spread: range,
 _KEPT = 8.0  # what is less likely than exp(−8) of the best is left out of the grid
 _RARE = 2e-3  # of the best: too little to matter in a mean
 _HARDLY = 1e-12
-_ALIKE = 1e-6  # of the spread: as good as none
-_KNOWN_TO = 0.1  # a variance that is known, relative
+_ALIKE = 1e-6  # of the spread: practically none
+_KNOWN_TO = 0.1  # relative error of a variance that is known
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,20 +35,20 @@ class Hierarchy:
     covariates
         A row per unit: a one, then effects, whose squares sum to one on average.
     mean, mean_spread
-        What is known of the constant's coefficient before: normal, or nothing where the spread is infinite.
+        The normal prior of the constant's coefficient; with an infinite spread, nothing is known.
     spread
-        The spread over units where it is known.
+        The spread over units, if it is known.
     widest
         The largest spread that is possible.
     rest, line
         The root mean square of the units' distances from a line that was fitted to them, and an orthonormal
-        basis of that fit's columns; where nothing is said, the line is level and the rest is the spread.
+        basis of that fit's columns; by default the line is level and the rest is the spread.
 
     Notes
     -----
     β's constant is normal with the given mean and spread, its effects are N(0, spread² share) each. The prior
     of the spread is flat from zero on, so that noise that hides how much units differ leaves a wide interval
-    and not a narrow one; that of the share is even over a few values. Given both,
+    and not a narrow one; that of the share is uniform over a few values. Given both,
     everything is normal: with D = spread² (1 − share) S² + 1, E = S V C and P = Eᵀ D⁻¹ E + prior, one
     evaluation costs O(r q²) for r values and q covariates, and the moments O(n (r + q²)) (Lindley and Smith
     1972).
@@ -68,9 +68,9 @@ class Hierarchy:
 
     @cached_property
     def beyond(self) -> tuple[Array, float, float]:
-        """The effects beyond the line; the share of the variance left about it, and how far that may be off.
+        """The effects beyond the line, the share of the variance left about it, and that share's error.
 
-        Squares of n − k free distances vary by √(2/(n − k)), relative.
+        The mean square of n − k free distances has a relative error of √(2/(n − k)).
         """
         effects, n = self.covariates[:, 1:], self.index.size
         if self.line is None:
@@ -101,7 +101,7 @@ class Hierarchy:
         return SHARES if self.covariates.shape[1] > 1 else SHARES[:1]
 
     def at(self, spread: float, share: float) -> Candidate:
-        """What one spread and share give, whatever the values."""
+        """The candidate with this spread and share, which does not depend on the values."""
         variance, effects = spread**2 * (1 - share), spread**2 * share
         noise = variance * self.singular**2 + 1
         used = self.covariates.shape[1] if share else 1
@@ -110,7 +110,7 @@ class Hierarchy:
         prior = np.full(used, 1 / effects if share else 0.0)
         prior[0] = self.mean_spread**-2
         precision = image.T @ scaled + np.diag(prior)
-        # where nothing is said of the constant it is as good as unknown, and finite
+        # if nothing is known about the constant, its prior is almost flat but proper
         most = float((self.singular**2 / noise).max(initial=0.0))
         precision[0, 0] += _HARDLY * (self.index.size * most if most else 1.0)
         unit = np.sqrt(precision.diagonal())
@@ -123,7 +123,7 @@ class Hierarchy:
     def posterior(self, values: Array) -> HierarchyPosterior:
         """What the values say, on an even grid of the spreads that are likely.
 
-        Where these lie is found on a grid of logarithms, narrowed until several of its points are likely.
+        These are found on a grid of logarithms, narrowed until several of its points are likely.
         """
         size = float(np.sqrt(np.mean(self.singular**2))) if self.singular.size else 1.0
         off = values - self.image[:, 0] * self.mean if np.isfinite(self.mean_spread) else values
@@ -144,7 +144,7 @@ class Hierarchy:
     def _weigh(self, spreads: Array, values: Array) -> tuple[list[Candidate], Array]:
         """A candidate for each spread and share, and how likely the values make it.
 
-        Where the rest is known, spreads are those about the line, so that every share has likely ones.
+        If the rest is known, spreads are those about the line, so that every share has likely ones.
         """
         about = [1.0 if self.rest is None else np.sqrt(1 - share) for share in self.shares]
         pairs = list(zip(self.shares, about, strict=True))
@@ -154,7 +154,7 @@ class Hierarchy:
 
 @dataclass(frozen=True, eq=False)
 class Solved:
-    """For each column of values: coefficients, what they leave, and the log-weight of the candidate."""
+    """For each column of values: coefficients, residuals, and the log-weight of the candidate."""
 
     beta: Array
     left: Array
@@ -163,7 +163,7 @@ class Solved:
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """One choice of what is uncertain, the spread over units and the share that covariates explain."""
+    """One choice of what is uncertain: the spread over units and the share that covariates explain."""
 
     model: Hierarchy
     spread: float
@@ -203,14 +203,14 @@ class Candidate:
         return np.asarray(self.variance * self.model.singular / self.noise)
 
     def mean(self, solved: Solved) -> Array:
-        """The mean of each unit, a column for each of the values'."""
+        """The mean of each unit, with a column for each column of values."""
         model = self.model
         back = model.right.T @ (self.mixed[:, None] * solved.left) / np.sqrt(model.size)[:, None]
         return np.asarray(model.covariates[:, : self.used] @ solved.beta + back[model.index])
 
     @cached_property
     def deviations(self) -> Array:
-        """The variance of each unit, whatever the values."""
+        """The variance of each unit, which does not depend on the values."""
         model, index = self.model, self.model.index
         known = (1 - 1 / self.noise) @ model.right**2
         turned = (self.mixed * model.singular)[:, None] * model.turned[:, : self.used]
@@ -222,7 +222,7 @@ class Candidate:
 
 @dataclass(frozen=True, eq=False)
 class UnitMoments:
-    """Mean and standard deviation of each unit, a column for each of the values'."""
+    """Mean and standard deviation of each unit, with a column for each column of values."""
 
     mean: Array
     std: Array
@@ -232,7 +232,7 @@ class UnitMoments:
 class HierarchyPosterior:
     """The candidates that are likely given the values, with their weights.
 
-    ``grid`` has all that were looked at, so that other values can be weighed on it.
+    ``grid`` has all candidates that were tried, so that other values can be weighed on it.
     """
 
     grid: Sequence[Candidate]
@@ -258,7 +258,7 @@ class HierarchyPosterior:
 
     @property
     def mean(self) -> float:
-        """The constant."""
+        """The posterior mean of the constant."""
         return float(self.weights @ [float(one.beta[0, 0]) for one in self._solved])
 
     @property
@@ -286,7 +286,7 @@ class HierarchyPosterior:
 
     @cached_property
     def _squares(self) -> Array:
-        """How far the overall mean is off by every candidate, squared: candidates × units."""
+        """The mean squared error of the overall mean by every candidate: candidates × units."""
         return np.asarray(self.deviations**2 + (self._means - self.weights @ self._means) ** 2)
 
     @cached_property
@@ -296,7 +296,7 @@ class HierarchyPosterior:
 
     @property
     def widest(self) -> Array:
-        """How far the mean of each unit is off if the candidate is true by which it is farthest."""
+        """The error of each unit's mean under the candidate that makes it largest."""
         return np.asarray(np.sqrt(self._squares.max(axis=0)))
 
     def best(self) -> tuple[Candidate, Array]:
@@ -305,7 +305,7 @@ class HierarchyPosterior:
         return self.candidates[place], self._solved[place].beta[:, 0]
 
     def imagine(self, times: int, rng: np.random.Generator) -> tuple[Array, Array]:
-        """Other units with the same effects, and the values that they would give, a column for each time."""
+        """Other units with the same effects, and the values that they would give, one column per draw."""
         model, units = self.model, []
         for place in rng.choice(self.weights.size, size=times, p=self.weights):
             one, beta = self.candidates[place], self._solved[place].beta[:, 0].copy()
@@ -319,7 +319,7 @@ class HierarchyPosterior:
         return np.stack(units, axis=1), model.singular[:, None] * image + noise
 
     def others(self, values: Array) -> UnitMoments:
-        """The same about other units with these values, a column each, weighed on the same grid."""
+        """The moments of other units with these values, one column each, weighed on the same grid."""
         solved = [one.solve(values) for one in self.grid]
         likely = np.stack([each.likely for each in solved])
         kept = sorted({int(place) for column in likely.T for place in _kept(column)})

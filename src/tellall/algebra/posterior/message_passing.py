@@ -21,7 +21,7 @@ _ROUGH = 10.0  # times the tolerance: while beliefs move by more, they may be ro
 
 
 class Spread:
-    """A∘A as variances need it: a number where all entries are equally large, an operator elsewhere."""
+    """A∘A as variances need it: a number if all entries are equally large, otherwise an operator."""
 
     def __init__(self, operator: LinearOperator) -> None:
         m, n = operator.shape
@@ -73,11 +73,11 @@ def pass_messages(
     -----
     GAMP (Rangan 2011) on counts less their prior mean. With τ the variances, A∘A their operator:
     v = (A∘A) τ; R = z − A x + v ∘ S; S ← score(R, v); ρ = (A∘A)ᵀ curvature; r = x + AᵀS/ρ; x, τ ← moments of
-    the count given the opinion r of precision ρ. Two products an iteration where all entries have the same
-    size, four elsewhere; O(n + m) memory beside the operator. Only x and τ are damped: damping S as well
+    the count given the opinion r of precision ρ. Two products per iteration if all entries have the same
+    size, otherwise four; O(n + m) memory besides the operator. Only x and τ are damped: damping S as well
     leaves it a step behind its correction v ∘ S, and ends in a cycle. Exact in the limit for matrices whose
-    entries are like independent ones; there is no promise for others, so check `agreement` and `fall` of the
-    result. On a device with a narrow number type x and S are rounded to it until they hardly move. That
+    entries behave like independent ones; for others nothing is promised, so check `agreement` and `fall` of
+    the result. On a device with a narrow number type x and S are rounded to it until they hardly move. That
     halves the time, and its noise is far below that of the messages.
     """
     here = operator.resident
@@ -86,7 +86,7 @@ def pass_messages(
     moments, channel = prior.moments_on(device), channel.on(device)
 
     def judged(values: Any) -> Any:
-        """The values where the channel judges them, which is the host where it knows intervals."""
+        """The values on the channel's device, which is the host if it has intervals."""
         return values if channel.device is device else device.get(values)
 
     base = xp.astype(device.put(prior.mean), dtype)

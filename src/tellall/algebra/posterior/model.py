@@ -24,15 +24,15 @@ __all__ = [
 ]
 
 _LEAST_VARIANCE = 1e-9
-_MOST_WAYS = 300  # in which a group's people can be divided among values; above, values are independent
+_MOST_WAYS = 300  # to divide a group's people among values; above, values are taken as independent
 LEARN_FROM = 3  # iterations: the first residuals say little about the noise
-_FEW = 0.001  # an interval this small beside the spread is a variance
+_FEW = 0.001  # an interval this small relative to the spread is taken as a variance
 _FAR_OUT = 1e4  # standard deviations
-_NOISE_RANGE = 30.0  # how far the learnt noise variance may go from the declared one
-_DISAGREEMENT = 1.25  # what the declared noise must be off by before another is learnt
+_NOISE_RANGE = 30.0  # by which factor the estimated noise variance may differ from the declared one
+_DISAGREEMENT = 1.25  # the factor by which declared noise must be off before it is estimated
 _MOST_GROSS = 0.9
 _ROOT = np.sqrt(2 * np.pi)
-_NOTHING_SAID = 1e6  # times its interval: the spread of a row without a value, where it is given one
+_NOTHING_SAID = 1e6  # times its interval: the spread of a row without a value, if it needs one
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +58,7 @@ class CountPrior:
     rate
         The chance π of each unknown's value.
     group, left
-        Where the secret has several values: the group of each unknown, and for each group how many of its
+        If the secret has several values: the group of each unknown, and for each group how many of its
         people are divided among its unknowns.
 
     Notes
@@ -67,7 +67,7 @@ class CountPrior:
     lower ≤ t ≤ upper. Gaussian opinions multiply this by exp(−precision_v (t_v − opinion_v)²/2). For one
     person and a bit these are the log-odds logit(π) + precision (opinion − 1/2). O(people) for all groups
     together. Groups that can be divided in more than 300 ways are treated value by value (binomial), which
-    forgets that the counts exclude each other.
+    ignores that the counts exclude each other.
 
     Examples
     --------
@@ -146,7 +146,7 @@ class CountPrior:
         return out
 
     def log_odds(self, precision: Array | float, opinion: Array) -> Array:
-        """log E[t] − log E[size − t], without loss where the chance is all but certain."""
+        """log E[t] − log E[size − t], without loss of digits if the chance is almost 0 or 1."""
         if self.alone:
             return self._log_odds + precision * (opinion - 0.5)
         out = np.empty(self.size.size)
@@ -190,7 +190,7 @@ class CountPrior:
         return _Alike(index[:, None], j[:, None], int(size), np.where(possible, log_prior, -np.inf))
 
     def _multinomial(self) -> Iterator[_Alike]:
-        """The law of groups with as many people left and as many open values."""
+        """Yields the laws of groups with equally many people left and equally many open values."""
         from scipy.special import gammaln
 
         if self.group is None or self.left is None:
@@ -244,20 +244,20 @@ class Channel:
     chance w of each kind of error, and −g′ = g² − Σ w_k (g_k² + g_k′).
 
     ``unseen`` rows have an interval but no value. They say nothing about the noise and do not count in the
-    agreement. Where errors are taken for Gaussian their variance is as good as infinite. After a gross error
+    agreement. If errors are taken as Gaussian, their variance is practically infinite. After a gross error
     a value is hidden as often as not (g = 0).
     """
 
     variance: Any
     slack: Array | None = None
-    share: float = 0.0  # of gross errors; zero where there are none
+    share: float = 0.0  # of gross errors; zero if there are none
     gross_variance: float | None = None
     scale: float = 1.0
     unseen: npt.NDArray[np.bool_] | None = None
     device: Device = HOST
 
     def on(self, device: Device) -> Channel:
-        """The same for residuals on another device; intervals stay: their normal tails have no form there."""
+        """The same for residuals on another device; itself if it has intervals, which have no form there."""
         if device is self.device or self.slack is not None or self.unseen is not None:
             return self
         return replace(self, variance=device.put(self.device.get(self.variance)), device=device)
@@ -269,7 +269,7 @@ class Channel:
 
     @property
     def total(self) -> Any:
-        """The variance of ordinary errors, the interval's included."""
+        """The variance of ordinary errors, including the interval's."""
         if self.slack is None:
             return self.noise
         total = self.noise + self.slack**2 / 3
@@ -279,7 +279,7 @@ class Channel:
 
     @property
     def gaussian(self) -> Channel:
-        """The same with intervals taken for variances."""
+        """The same with intervals taken as variances."""
         return Channel(self.total, unseen=self.unseen)
 
     def seen(self, rows: Any) -> Any:
@@ -350,7 +350,7 @@ class Channel:
         return replace(out, scale=min(max(left, 1 / _NOISE_RANGE), _NOISE_RANGE))
 
     def agreement(self, residual: Any, spread: Any, gross: Any) -> float:
-        """The mean square of ordinary residuals over what is predicted; near one where the model holds."""
+        """The mean square of ordinary residuals over the predicted one; near one if the model holds."""
         ordinary = 1 - gross + 0.0 * residual
         ratio = residual * residual / (spread + self.total)
         ordinary, ratio = self.seen(ordinary), self.seen(ratio)
@@ -359,7 +359,7 @@ class Channel:
         return self._sum(ordinary * ratio) / max(self._sum(ordinary), 1e-9)
 
     def _sum(self, values: Any) -> float:
-        """In double precision."""
+        """The sum in double precision."""
         return float(self.device.xp.sum(values, dtype=self.device.xp.float64))
 
     def _mean(self, values: Any) -> float:
@@ -370,9 +370,9 @@ class Channel:
     def publish(self, truth: Array, target: Array, rng: np.random.Generator) -> Array:
         """The target that another truth might have had, with errors drawn from the law.
 
-        Where there is an interval, the truth is rounded to the multiples of its width that the target is one
-        of, as it was: the errors of whole numbers are not uniform. Intervals without a value are put anywhere
-        about the truth.
+        If there is an interval, the truth is rounded as the target was, to the grid of that width which
+        contains the target: the errors of whole numbers are not uniform. Intervals without a value are placed
+        at random about the truth.
         """
         size = truth.size
         out: Array = truth + rng.normal(size=size) * np.sqrt(self.noise)
@@ -396,13 +396,13 @@ class Opinion:
     Attributes
     ----------
     channel
-        The law of the errors, as learnt.
+        The law of the errors, as estimated.
     agreement
-        The mean square of the residuals over the predicted one; near 1 where the model holds.
+        The mean square of the residuals over the predicted one; near 1 if the model holds.
     change
         How far the last iteration moved the counts, in units of their prior spread.
     fall
-        The median residual at the end over that at the start; 0 where it was not measured.
+        The median residual at the end over that at the start; 0 if it was not measured.
     """
 
     precision: Array
@@ -419,8 +419,8 @@ def observation(
 ) -> tuple[Array, Array]:
     """The Gaussian observation (value, standard deviation) that says as much as an interval.
 
-    Given either, N(mean, variance) has the same mean and variance. The interval is target ± slack, apart from
-    a Gaussian error of variance ``noise``.
+    Either changes the mean and variance of N(mean, variance) in the same way. The interval is target ± slack,
+    apart from a Gaussian error of variance ``noise``.
     """
     _, score, curvature = _interval(HOST.xp, target - mean, variance + noise, slack)
     variance = np.maximum(variance, 1e-12)

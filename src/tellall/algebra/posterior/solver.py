@@ -22,7 +22,7 @@ from tellall.core.work import about
 __all__ = ["CountProblem", "Posterior", "PosteriorSolution", "PreparedPosterior", "Rehearsal", "rehearse"]
 
 _AGREES = 1.25  # predicted and actual residuals, as a ratio of mean squares
-_NOISE_AGREES = 1.4  # learnt and declared noise variance
+_NOISE_AGREES = 1.4  # estimated and declared noise variance
 _MOST_GROSS = 0.6  # above this share of gross errors the "ordinary" rows are not the majority
 _CONTRADICTION = 5.0  # residuals this many times the declared noise are not bad luck
 _SETTLED = 5.0  # times the tolerance: what still counts as converged
@@ -32,7 +32,7 @@ _TOLERATED = 0.1  # unless the excess is this small a share of them
 _MENDABLE = 0.5  # log-odds off by a larger factor are wrong, not just too bold
 _ENOUGH = 3000  # people guessed in rehearsal
 _MOST_DRAWS = 30
-_LOOKS = (10, 20, 40)  # draws after which a decoder that has failed already is not tried any more
+_LOOKS = (10, 20, 40)  # draws after which a decoder that has already failed is given up
 _STRATA = (0.0, np.log(3), np.log(19))  # log-odds of chances 1/2, 3/4 and 0.95: each part is judged by itself
 
 
@@ -47,14 +47,14 @@ class CountProblem:
     std
         The standard deviation of the Gaussian part of each row's error, above zero.
     size, lower, upper, rate, group, left
-        Of `CountPrior`; lower below upper.
+        As in `CountPrior`; lower must be below upper.
     slack
         The half-width of a uniform error on top of the Gaussian one (rounding), per row; None for none.
     contaminated
         Whether a share of the rows may have gross errors; None to find out.
     unseen
         Rows without a known value: A t is only known to be within ``slack`` of z (apart from the Gaussian
-        error). None where every row has a value.
+        error). None if every row has a value.
     """
 
     operator: LinearOperator
@@ -71,7 +71,7 @@ class CountProblem:
 
     @property
     def prior(self) -> CountPrior:
-        """What is believed of the counts before the evidence."""
+        """The law of the counts before the evidence."""
         return CountPrior(self.size, self.lower, self.upper, self.rate, group=self.group, left=self.left)
 
     def __post_init__(self) -> None:
@@ -105,10 +105,10 @@ class PosteriorSolution(Solution):
     chance
         E[t]/size: the chance that one member of the group has the secret.
     log_odds
-        Its log-odds, which keep their digits where the chance is all but 0 or 1.
+        Its log-odds, which keep their digits if the chance is almost 0 or 1.
     status
-        "trusted": converged, residuals as predicted, and calibrated in rehearsal. "uncalibrated": guesses
-        stand, confidences may be off. "not converged", "contradictory": the best that was found, with advice.
+        "trusted": converged, residuals as predicted, and calibrated in rehearsal. "uncalibrated": the guesses
+        are valid, but confidences may be off. "not converged", "contradictory": the best found, with advice.
     """
 
     chance: Array = field(default_factory=lambda: np.zeros(0))
@@ -128,18 +128,18 @@ class Posterior:
     Parameters
     ----------
     method
-        "message-passing", "expectation", or "auto": message passing where all entries of the operator have
-        one size and there are many unknowns, expectation propagation elsewhere and where the first fails.
+        "message-passing", "expectation", or "auto": message passing if all entries of the operator have the
+        same size and there are many unknowns, expectation propagation otherwise or if the first fails.
     gram_limit
-        Up to this many unknowns (or rows, where there are fewer) expectation propagation is used; above, only
-        products: message passing, or one linear-Gaussian step where entries differ in size.
+        Up to this many unknowns (or rows, if there are fewer) expectation propagation is used; above, only
+        products: message passing, or one linear-Gaussian step if entries differ in size.
     small
         Below this many unknowns message passing, which is exact only in the limit, is not tried.
     rehearsal
         Whether the decoder is tried on a simulated release with the same operator, which doubles the time;
-        without it the status is "solved" where it would be "trusted".
+        without it the status is "solved" instead of "trusted".
     damping, iterations, tolerance
-        Of message passing: the first try; a second one takes damping 0.2 and four times the iterations.
+        Of the first try of message passing; a second one takes damping 0.2 and four times the iterations.
 
     Notes
     -----
@@ -268,7 +268,7 @@ class PreparedPosterior:
         )
 
     def _trouble(self, opinion: Opinion) -> float:
-        """Zero where the run passes its own checks, else how far it is off."""
+        """Zero if the run passes its own checks, else how far it is off."""
         room = _AGREES + 6 / np.sqrt(max(self.seen, 1))
         trouble = opinion.agreement / room if opinion.agreement > room else 0.0
         if opinion.change > _SETTLED * self.options.tolerance:
@@ -309,9 +309,10 @@ class PreparedPosterior:
     def _doubtful(
         self, opinion: Opinion, name: str, log_odds: Array, target: Array, rng: np.random.Generator
     ) -> PosteriorSolution:
-        """Where no run passed its checks: the better, by the ℓ1 misfit of whole counts, of it and the box.
+        """The solution if no run passed its checks: the best run or box-constrained least squares.
 
-        Nobody is surer than both it and one Gaussian step, which does not lock into anything.
+        The one with the smaller ℓ1 misfit of whole counts is taken. No guess is surer than it is by the run
+        and by one Gaussian step, which does not lock into anything.
         """
         from scipy.special import expit
 
@@ -360,7 +361,7 @@ class PreparedPosterior:
 
 @dataclass(frozen=True)
 class Rehearsal:
-    """`wrong` guesses against `expected` ones, and the factor that corrects the log-odds."""
+    """How many guesses were `wrong`, how many were `expected` to be, and the factor on the log-odds."""
 
     wrong: float = 0.0
     expected: float = 0.0
@@ -369,7 +370,7 @@ class Rehearsal:
 
     @property
     def advice(self) -> str:
-        """What happened, where the confidences did not hold."""
+        """What happened, if the confidences did not hold."""
         return (
             f"on simulated secrets with the same equations {self.wrong:.0f} guesses were wrong where "
             f"{self.expected:.0f} were expected; log-odds were scaled by {self.temperature:.2f}"
@@ -390,11 +391,11 @@ def rehearse(
     -----
     If the posterior were exact, the number of wrong guesses would have mean Σ min(p, 1−p) over people. A
     decoder that locks into one of many equally likely secrets has far more. The log-odds are then multiplied
-    by the number that makes the simulated secrets likeliest. Where they are far off, they are trusted only if
+    by the number that makes the simulated secrets likeliest. If they are far off, they are trusted only if
     the factor is below two and a correction fitted on one half holds on the other. This is checked for
     all people together and separately for the sure, the fairly sure and the unsure, so that the doubtful do
     not hide the others. With several values the likeliest one of each group is guessed, so that everybody
-    counts once. Costs one more run of the decoder; up to 30 where there are few people, fewer where it fails.
+    counts once. Costs one more run of the decoder; up to 30 if there are few people, fewer if it fails.
     """
     draws = int(np.clip(np.ceil(_ENOUGH / max(prior.people, 1.0)), 1, _MOST_DRAWS))
     strength, right, members = list[Array](), list[Array](), list[Array]()
@@ -424,13 +425,13 @@ def _likeliest(group: IntArray, log_odds: Array) -> IntArray:
 
 
 def _judge(strength: Array, right: Array, size: Array) -> Rehearsal:
-    """Whether as many guesses were wrong as the log-odds' strength says."""
+    """Whether as many guesses were wrong as the strength of the log-odds predicts."""
     missed = size - right
     wrong, foreseen = float(missed.sum()), float(size @ _doubt(strength))
     noticed, calibrated = _off(strength, missed, size)
     if not noticed:
         return Rehearsal(wrong, foreseen)
-    if not calibrated:  # does what mends the one half hold on the other?
+    if not calibrated:  # does a correction of one half hold on the other?
         half = strength.size // 2
         factor = _temperature(strength[:half], right[:half], missed[:half])
         if _MENDABLE <= factor <= 1 / _MENDABLE:
@@ -439,7 +440,7 @@ def _judge(strength: Array, right: Array, size: Array) -> Rehearsal:
 
 
 def _off(strength: Array, missed: Array, size: Array) -> tuple[bool, bool]:
-    """Whether it shows that the log-odds are off, and whether they are near enough to be trusted."""
+    """Whether the log-odds are noticeably off, and whether they are near enough to be trusted."""
     doubt = _doubt(strength)
     expected, variance = size * doubt, size * doubt * (1 - doubt)
     excess = abs(float((missed - expected).sum()))
@@ -455,7 +456,7 @@ def _off(strength: Array, missed: Array, size: Array) -> tuple[bool, bool]:
 
 
 def _doubt(strength: Array) -> Array:
-    """The chance that a guess of such log-odds is wrong."""
+    """The chance that a guess with these log-odds is wrong."""
     from scipy.special import expit
 
     out: Array = expit(-strength)
@@ -468,7 +469,7 @@ def _room(expected: float, variance: float) -> float:
 
 
 def _temperature(strength: Array, right: Array, wrong: Array) -> float:
-    """The factor on the log-odds under which what was right and wrong is likeliest."""
+    """The factor on the log-odds that makes the right and wrong guesses likeliest."""
     from scipy.optimize import minimize_scalar
 
     def cost(log_factor: float) -> float:

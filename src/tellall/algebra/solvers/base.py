@@ -31,17 +31,17 @@ __all__ = [
 ]
 
 Mask = npt.NDArray[np.bool_]
-Gaps = tuple[tuple[int, IntArray], ...]  # by row: whole numbers that it does not come to
+Gaps = tuple[tuple[int, IntArray], ...]  # for each row: whole numbers that it cannot equal
 
 SETTLED = ("solved", "trusted")  # the words that come without advice
 
 
 @dataclass(frozen=True)
 class Status:
-    """How a solve ended, in one word, with advice where it did not end well.
+    """How a solve ended, in one word, with advice if it did not end well.
 
     ``word`` is "solved", "trusted" (solved, and the confidences passed their checks), "not converged",
-    "contradictory" or "uncalibrated" (guesses stand, confidences may be off).
+    "contradictory" or "uncalibrated" (the guesses are valid, but confidences may be off).
     """
 
     word: str
@@ -66,7 +66,7 @@ class Solution:
 
 
 def check_vector(name: str, values: npt.ArrayLike, size: int) -> Array:
-    """The values as an array of floats, where they are that many finite numbers; otherwise an error."""
+    """The values as an array of floats; refuses anything but `size` finite numbers."""
     vector = np.asarray(values)
     if vector.shape != (size,) or vector.dtype.kind not in "fiub" or not np.isfinite(vector).all():
         raise invalid(name, f"{size} finite numbers", f"shape {vector.shape}")
@@ -97,14 +97,14 @@ def enclose(
     lower: Array | None = None,
     rounds: int = 50,
 ) -> Enclosure:
-    """Bounds on every whole-numbered x with lower ≤ x ≤ upper (0 where not given) and low ≤ A x ≤ high.
+    """Bounds on every whole-numbered x with lower ≤ x ≤ upper (lower is 0 by default) and low ≤ A x ≤ high.
 
     Notes
     -----
     Bound propagation: in row j, x_p can be at most what the row allows less the least that the others must
     take, and at least what is left when the others take all they can; repeated until nothing moves.
-    O(rounds × entries). Rows without a finite end say nothing. The enclosure is valid, not always tight:
-    it stays [0, upper] where no row is tight enough to start from, or above 20 million entries.
+    O(rounds × entries). Rows without a finite end say nothing. The enclosure is valid but not always tight:
+    it stays [lower, upper] if no row is tight enough to start from, or above 20 million entries.
 
     Examples
     --------
@@ -167,7 +167,7 @@ def _worth_propagating(operator: LinearOperator, low: Array, high: Array, upper:
 
 
 def _activity(matrix: Any, lower: Array, upper: Array) -> tuple[Array, Array]:
-    """The least and the most that each row can come to."""
+    """The least and the greatest value that each row can have."""
     plus, minus = matrix.maximum(0), matrix.minimum(0)
     return plus @ lower + minus @ upper, plus @ upper + minus @ lower
 
@@ -221,7 +221,7 @@ class WholeSystem:
     matrix
         A scipy CSR array.
     gaps
-        By row: whole numbers that it does not come to.
+        For each row: whole numbers that it cannot equal.
     columns, rows
         Which unknowns and which rows of the original system these are.
     """
@@ -239,7 +239,7 @@ class WholeSystem:
     def left_open(
         cls, operator: LinearOperator, low: Array, high: Array, gaps: Gaps, box: Enclosure
     ) -> WholeSystem:
-        """What the box leaves open of low ≤ operator @ x ≤ high."""
+        """What remains of low ≤ operator @ x ≤ high for the unknowns that the box leaves open."""
         matrix = operator.to_sparse().tocsr()
         open_ = np.flatnonzero(box.lower < box.upper)
         held = matrix @ np.where(box.lower < box.upper, 0.0, box.lower)
@@ -266,7 +266,7 @@ class WholeSystem:
         return int(self.matrix.nnz)
 
     def _whole(self) -> WholeSystem:
-        """Rows of whole coefficients have whole ends; others keep a little room."""
+        """Rounds the ends of rows with whole coefficients to whole numbers; gives others a little room."""
         data, starts = self.matrix.data, self.matrix.indptr
         broken = np.concatenate([[0], np.cumsum(data != np.rint(data))])
         whole = broken[starts[1:]] == broken[starts[:-1]]
@@ -278,7 +278,7 @@ class WholeSystem:
         return WholeSystem(matrix, low, high, self.lower, self.upper, gaps, self.columns, rows)
 
     def _distinct(self) -> WholeSystem:
-        """Rows that are equal up to sign as one, with the ends that all of them have in common.
+        """Merges rows that are equal up to sign; the merged row has the tightest of their ends.
 
         Rows are compared by 128 bits of fingerprint. Rows with gaps stay as they are.
         """
@@ -362,7 +362,7 @@ class Component(WholeSystem):
         return all(round(image[row]) not in counts for row, counts in self.gaps)
 
     def movable(self, x: Array) -> tuple[Mask, Mask]:
-        """Which unknowns alone can fall, and which rise, by one from a solution; rows with gaps stay."""
+        """Which unknowns can fall, and which rise, by one alone from a solution; rows with gaps stay."""
         image, matrix = self.matrix @ x, self.matrix.tocsc()
         up, down = self.high - image + _NEAR, image - self.low + _NEAR
         for row, _ in self.gaps:
@@ -390,9 +390,9 @@ class Walker:
 
     Notes
     -----
-    Every walk makes the move, up or down by one, that lowers the sum of what rows are beyond their ends by
-    most (or raises it by least), at random among equals, and does not touch a count again for some moves
-    (tabu search). Moves are whole numbers, so that the walks are the same on every machine.
+    Every walk moves one count up or down by one, so that the total by which rows exceed their ends falls most
+    (or rises least); ties are broken at random. A count that moved is left alone for some moves (tabu
+    search). Moves are whole numbers, so that the walks are the same on every machine.
     """
 
     def __init__(self, part: Component, rng: np.random.Generator | None = None) -> None:
@@ -408,9 +408,9 @@ class Walker:
     def mend(
         self, start: Array, held: Mask | None = None, ends: tuple[Array, Array] | None = None
     ) -> tuple[Array, Mask]:
-        """Where walks from each start come nearest to a solution, and which of them come to one.
+        """The point nearest to a solution on the walk from each start, and which of these are solutions.
 
-        ``held`` counts never move. ``ends`` are other ends of the rows, for each walk its own.
+        ``held`` counts never move. ``ends`` replace the ends of the rows, separately for each walk.
         """
         part, rng = self.part, self.rng
         x = start.astype(np.float32)
@@ -463,18 +463,18 @@ def moved(x: Array, chosen: npt.NDArray[np.intp], change: Array) -> tuple[Array,
 
 
 _BEYOND = 1e-7  # floating-point room of a bound
-_TINY = 1e-9  # a smaller coefficient of the tableau is none
-_GRAIN = 2.0**20  # numbers nearer to each other than 1 / this are equal, so that rounding chooses no pivot
+_TINY = 1e-9  # smaller coefficients of the tableau count as zero
+_GRAIN = 2.0**20  # numbers closer than 1 / this count as equal, so that rounding chooses no pivot
 _SCALE = 2.0**20  # weights of rows are whole numbers up to this
 _EXACT = 2.0**52  # below this a sum of whole numbers in floating point is exact
 _AFRESH = 100  # pivots after which the tableau is computed afresh
-_TABLEAU = 400_000  # of the tableau
+_TABLEAU = 400_000  # entries of the largest tableau
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Reply:
-    """What a search found: a solution, or that there is ``none``; neither where it was given up."""
+    """What a search found: a solution, or that there is ``none``; neither if it was given up."""
 
     solution: Array | None = None
     none: bool = False
@@ -486,23 +486,24 @@ class _GivenUp(Exception):
 
 @final
 class Branching:
-    """Solutions of a part with some of its bounds moved, one question after the other.
+    """Finds solutions of a part with some of its bounds moved, one question after the other.
 
     Attributes
     ----------
     least, most
         Bounds on the unknowns and then on the rows, to be narrowed as more is known.
     pivots
-        How many were made so far; nothing else takes time.
+        How many pivots were made so far; nothing else takes time.
 
     Notes
     -----
-    Every row is an unknown too, s = A x, and a tableau x_B = T x_N writes some unknowns by the others. A
-    basic unknown beyond its bound is brought there by a pivot (the dual simplex method without a cost). Where
-    the others cannot move it so far, its line is a sum of rows that shows that nothing fits: Farkas' weights.
-    They are rounded to whole numbers and checked in whole numbers, so that rounding loses a refutation at
-    most, and never makes one. A point that is not whole is cut into two boxes, depth first, the nearer
-    first. The tableau stays as it is from one box and one question to the next, which differ by few bounds.
+    Every row is an unknown too, s = A x, and a tableau x_B = T x_N writes some unknowns in terms of the
+    others. A basic unknown beyond its bound is brought there by a pivot (the dual simplex method without a
+    cost). If the others cannot move it that far, its line is a sum of rows that shows that nothing fits:
+    Farkas' weights. They are rounded to whole numbers and checked in whole numbers, so that rounding can lose
+    a refutation but never make one. If a point is not whole, its box is cut in two, searched depth first, the
+    nearer half first. The tableau is kept from one box and one question to the next, which differ in few
+    bounds.
     """
 
     def __init__(self, part: Component) -> None:
@@ -519,7 +520,7 @@ class Branching:
 
     @classmethod
     def takes(cls, part: Component) -> bool:
-        """Whether a part is small enough and has whole numbers alone."""
+        """Whether a part is small enough and has only whole numbers."""
         m, n = part.matrix.shape
         ends = (part.low, part.high, part.lower, part.upper)
         if m * n > _TABLEAU or not m or not n:
@@ -531,7 +532,7 @@ class Branching:
         return bool((weights == np.rint(weights)).all()) and largest < _EXACT
 
     def find(self, pivots: int, unknown: int | None = None, least: float = 0.0, most: float = 0.0) -> Reply:
-        """A solution within some pivots, with an unknown between two bounds of its own if one is given."""
+        """Looks for a solution within some pivots; an unknown, if given, must lie between least and most."""
         low, high = self.least.copy(), self.most.copy()
         if unknown is not None:
             low[unknown], high[unknown] = max(low[unknown], least), min(high[unknown], most)
@@ -565,7 +566,7 @@ class Branching:
         return x
 
     def _halves(self, point: Array, low: Array, high: Array) -> list[tuple[Array, Array]] | None:
-        """Two boxes without the point, the nearer last; None where the point is a solution."""
+        """Two boxes without the point, the nearer last; None if the point is a solution."""
         x = point[: self.n]
         off = np.rint(np.abs(x - np.rint(x)) * _GRAIN)
         cut = int(off.argmax())
@@ -582,7 +583,7 @@ class Branching:
         return halves if point[cut] - below > above - point[cut] else halves[::-1]
 
     def _gap(self, point: Array) -> tuple[int, float, float] | None:
-        """A row that comes to a number it cannot come to, and the numbers beside the gap."""
+        """A row that equals a number it cannot equal, and the numbers on both sides of that gap."""
         for row, counts in self.part.gaps:
             value = round(point[self.n + row])
             if value in counts:
@@ -595,7 +596,7 @@ class Branching:
         return None
 
     def relaxed(self, low: Array, high: Array) -> Array | None:
-        """Numbers, whole or not, for the unknowns and the rows of a box; None where it is certain of none."""
+        """Values, whole or not, of the unknowns and rows within a box; None if certainly none exist."""
         table, basic, others = self._table, self._basic, self._others
         least, most, floor, roof = low[basic], high[basic], low[others], high[others]
         at = np.clip(self._at, floor, roof)
@@ -649,7 +650,7 @@ class Branching:
                 value = table @ at
 
     def _pivot(self, row: int, column: int) -> None:
-        """Makes the unknown of a row one of the others, and the unknown of a column basic."""
+        """Makes the unknown of a row nonbasic, and the unknown of a column basic."""
         table = self._table
         through = table[:, column].copy()
         line = table[row] / -through[row]
@@ -672,8 +673,8 @@ class Branching:
     def _refute(self, row: int, rises: bool, low: Array, high: Array) -> None:
         """Checks in whole numbers that this line of the tableau shows the box to be empty.
 
-        By the ends of the rows Σ y_i row_i is more than it can be by the bounds on the unknowns. All numbers
-        are whole and below 2⁵², so that floating point adds them without rounding.
+        By the ends of the rows, Σ y_i row_i is more than the bounds on the unknowns allow. All numbers are
+        whole and below 2⁵², so that floating point adds them without rounding.
         """
         weights = np.zeros(self.n + self.m)
         weights[self._others], weights[self._basic[row]] = self._table[row], -1.0

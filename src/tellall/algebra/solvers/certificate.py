@@ -1,4 +1,4 @@
-"""Certificates: that an estimate minimises ‖A s − z‖₂, how many wrong rows the least ‖A s − z‖₁ survives."""
+"""Certificates: whether an estimate minimises ‖A s − z‖₂; how many wrong rows ℓ1 decoding survives."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = [
     "survival",
 ]
 
-_RANK = 1e-9  # of the largest singular value: one below is none
+_RANK = 1e-9  # of the largest singular value: smaller ones count as zero
 _ROUNDING = 1e-9  # relative room for sums of floating-point numbers
 _EXACT = 1e-12  # a residual this much smaller than the target is roundoff: it has no direction
 
@@ -32,18 +32,18 @@ class NormCertificate:
     primal
         ‖A s − z‖₂ at the estimate.
     dual
-        zᵀν at ν = −(A s − z)/‖A s − z‖, the normalised residual; 0 where the equations hold exactly.
+        zᵀν at ν = −(A s − z)/‖A s − z‖, the normalised residual; 0 if the equations hold exactly.
     infeasibility
         ‖Aᵀν‖ / ‖A‖_F, zero at a minimum: no change of s shrinks the residual.
     multiplier
-        ν, of length 1 (or 0, where the equations hold exactly).
+        ν, of length 1 (or 0, if the equations hold exactly).
 
     Notes
     -----
     max zᵀν over ‖ν‖ ≤ 1, Aᵀν = 0 is the dual problem (regression-noise, Eq. 3), and its optimality
     conditions (Eqs. 4–6) are y = A s − z, Aᵀν = 0 and y/‖y‖ + ν = 0. The first and the last hold here by
-    the choice of y and ν; what an estimate can fail is the second. For any other s′,
-    ‖A s′ − z‖ ≥ dual − ‖Aᵀν‖ ‖s′‖: where Aᵀν = 0, nothing lies below the dual value.
+    the choice of y and ν; an estimate can only fail the second. For any other s′,
+    ‖A s′ − z‖ ≥ dual − ‖Aᵀν‖ ‖s′‖: if Aᵀν = 0, nothing lies below the dual value.
     """
 
     primal: float
@@ -101,9 +101,9 @@ class Survival:
     equations
         How many there are.
     certified
-        So many may be wrong, and the minimiser is still the truth if the others are exact.
+        This many may be wrong, and the minimiser is still the truth if the others are exact.
     limit
-        One more than this many, well chosen, make another solution fit at least as well.
+        If one more than this many, well chosen, are wrong, another solution fits at least as well.
     """
 
     equations: int
@@ -129,11 +129,11 @@ def survival(operator: LinearOperator | npt.ArrayLike, weights: npt.ArrayLike | 
     -----
     Let S be the wrong rows. The truth is the only minimiser if Σ_S |a_j h| < ½ Σ |a_j h| (weighted) for every
     direction h ≠ 0. With H the projection onto the range of A (the hat matrix), A h = H A h, so that rows S
-    hold at most the share max_j Σ_{i ∈ S} |H_ij| of the sum: so many rows are certified that the largest
-    entries of every column of H stay below ½. That is a lower bound, often far below what is survived in
-    fact; it is zero where A does not have full rank, and where one row outweighs all others. The limit comes
-    from two kinds of directions, one unknown moved, or the two nearest unknowns exchanged: once the rows with
-    half of the sum are wrong, the other solution fits as well. O(rows² · unknowns) time.
+    hold at most the share max_j Σ_{i ∈ S} |H_ij| of the sum. The certified number is the most rows whose
+    entries, the largest of each column of H, add up to less than ½. That is a lower bound, often far below
+    what is survived in fact; it is zero if A does not have full rank, or if one row outweighs all others. The
+    limit comes from two kinds of directions: one unknown moved, or the two nearest unknowns exchanged. Once
+    the rows with half of the sum are wrong, the other solution fits as well. O(rows² · unknowns) time.
 
     Examples
     --------
@@ -160,7 +160,7 @@ def _below_half(parts: Array, whole: float) -> int:
 
 
 def _exchanged(matrix: Array) -> list[Array]:
-    """What exchanging two unknowns moves in every row, for the two that differ least."""
+    """How much exchanging two unknowns moves every row, for the two that differ least."""
     from scipy.spatial.distance import pdist, squareform
 
     if matrix.shape[1] < 2:

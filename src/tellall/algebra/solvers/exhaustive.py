@@ -47,9 +47,9 @@ def _rows_within(matrix: Array, target: Array, bound: Array, gaps: Gaps = ()) ->
     Notes
     -----
     With W = diag(1 / scale), scale_j ≥ bound_j, every solution has ‖W (A x − z)‖² ≤ Σ (bound_j / scale_j)².
-    By W A = Q R the left side is ‖R x − Qᵀ W z‖² + ‖(1 − Q Qᵀ) W z‖², whose second term is known: what it
-    takes is gone from the budget of the first. The rows of R hold fewer and fewer unknowns, so that a few
-    wrong ones use up the budget, where no single row of A notices (sphere decoding).
+    By W A = Q R the left side is ‖R x − Qᵀ W z‖² + ‖(1 − Q Qᵀ) W z‖², whose second term is known and is
+    subtracted from the budget of the first. The rows of R hold fewer and fewer unknowns, so that a few wrong
+    ones use up the budget even if no single row of A rules them out (sphere decoding).
     """
     from scipy.linalg import qr
 
@@ -71,7 +71,7 @@ def _rows_within(matrix: Array, target: Array, bound: Array, gaps: Gaps = ()) ->
 
 @dataclass(frozen=True, eq=False)
 class _Found:
-    """Solutions, whether they are all, the boxes looked at, and a box that holds every solution."""
+    """Solutions, whether they are all, how many boxes were examined, and a box that holds every solution."""
 
     solutions: Array
     complete: bool
@@ -80,7 +80,7 @@ class _Found:
 
 
 def _search(rows: _Ball, lower: Array, upper: Array, *, cap: int, nodes: int) -> _Found:
-    """All whole-numbered x in the box that keep the rows; stops past ``cap`` solutions, ``nodes`` boxes."""
+    """All whole-numbered x in the box that satisfy the rows; stops past ``cap`` solutions or ``nodes``."""
     network = _Network(rows)
     root = network.propagate(lower[None, :].astype(float), upper[None, :].astype(float), rounds=100)
     if not root[0].shape[0]:
@@ -120,12 +120,12 @@ class _Network:
         self.plus, self.minus = np.maximum(A, 0).T.copy(), np.minimum(A, 0).T.copy()
         self.sizes = np.abs(A)
         inverse = np.divide(1.0, self.sizes, out=np.zeros_like(A), where=A != 0)
-        # a row gives an unknown of positive entry room / entry; to the others it says nothing
+        # a row lets an unknown with a positive entry move by room / entry, and does not limit the others
         self.rise = np.where(A > 0, inverse, 0.0), np.where(A > 0, 0.0, np.inf)
         self.fall = np.where(A < 0, inverse, 0.0), np.where(A < 0, 0.0, np.inf)
 
     def kept(self, x: Array) -> npt.NDArray[np.bool_]:
-        """Which whole-numbered points keep every row."""
+        """Which whole-numbered points satisfy every row."""
         image = x @ self.rows.matrix.T
         kept = np.asarray(((image >= self.rows.low) & (image <= self.rows.high)).all(axis=1))
         for row, values in self.rows.gaps:
@@ -156,9 +156,9 @@ class _Network:
         return low, high
 
     def room(self, low: Array, high: Array) -> tuple[Array, Array, Array]:
-        """How far each row may rise from its least and fall from its most value, and how far these are apart.
+        """How far each row may rise from its least value and fall from its greatest, and their distance.
 
-        Room below zero says that a row cannot be kept.
+        Room below zero means that a row cannot be satisfied.
         """
         least = low @ self.plus + high @ self.minus
         most = high @ self.plus + low @ self.minus
@@ -186,14 +186,14 @@ class _Network:
 
 
 def _tighten(moves: Array, box: IntArray, room: Array, row: IntArray, share: tuple[Array, Array]) -> None:
-    """Lower, in place, how far the unknowns of each box can move by what its rows leave them."""
+    """Reduces, in place, how far the unknowns of each box can move to what its rows allow."""
     limit = room[:, None] * share[0][row] + share[1][row]
     starts = np.flatnonzero(np.diff(box, prepend=-1))
     least = np.floor(np.minimum.reduceat(limit, starts, axis=0) + _ROUND)
     moves[box[starts]] = np.minimum(moves[box[starts]], least)
 
 
-_SLACK = 1e-6  # floating-point room beside a bound
+_SLACK = 1e-6  # floating-point room of a bound
 _MOST_ENTRIES = 2_000_000
 
 
@@ -243,15 +243,15 @@ class Enumeration:
     complete
         Whether ``solutions`` are all there are.
     secrets
-        Σ over the solutions of Π_p C(size_p, x_p): how many ways to say which people of each group have
-        the secret. Where the list is not complete, a lower bound, like ``count``.
+        Σ over the solutions of Π_p C(size_p, x_p): in how many ways the people who have the secret can be
+        chosen from each group. If the list is not complete, a lower bound, like ``count``.
     fixed
         For each unknown whether it is proved to be the same in all solutions.
     lower, upper
-        For each unknown, bounds proved for all solutions; attained where the list is complete.
+        For each unknown, bounds proved for all solutions; attained if the list is complete.
     value
-        The mean of the solutions found, each counted as often as it has ways; the middle of the bounds
-        where none was found.
+        The mean of the solutions found, each weighted by its number of ways; the middle of the bounds if
+        none was found.
     """
 
     solutions: IntArray
@@ -279,16 +279,16 @@ class Exhaustive:
     cap
         Most solutions listed; the search stops at one more.
     nodes
-        Most partial solutions looked at.
+        Most partial solutions examined.
 
     Notes
     -----
     Branch and bound: bounds are propagated through every row, then the box of the unknown in the tightest
-    rows is halved; many boxes at a time, depth first. A box is given up only when some row cannot be met in
-    it, so nothing is lost. Beside the rows, the ball that holds all solutions is propagated (see
-    `_rows_within`), which settles random ±1 matrices of 100 unknowns in a few
-    hundred boxes where the rows alone take 10⁵ for 32. Exponential in the worst case: about 0.1 ms a box at
-    60 unknowns, so that the default limit is some ten seconds.
+    rows is halved; many boxes at a time, depth first. A box is given up only if some row cannot be satisfied
+    in it, so nothing is lost. Besides the rows, the ball that holds all solutions is propagated (see
+    `_rows_within`), which settles random ±1 matrices of 100 unknowns in a few hundred boxes; the rows alone
+    take 10⁵ for 32. Exponential in the worst case: about 0.1 ms per box at 60 unknowns, so that the default
+    limit is some ten seconds.
 
     Examples
     --------
@@ -314,7 +314,7 @@ class Exhaustive:
 
 @final
 class PreparedExhaustive:
-    """A problem written out, with the further rows that follow from it."""
+    """A problem whose rows with finite bounds are written out."""
 
     def __init__(self, problem: WholeProblem, options: Exhaustive) -> None:
         self.problem = problem
@@ -324,7 +324,7 @@ class PreparedExhaustive:
         self._matrix = problem.operator.to_dense().astype(np.float64)[said]
 
     def solve(self, target: Array, *, sizes: Array | None = None) -> Enumeration:
-        """Every solution, up to the cap; ``sizes`` of the groups are the upper bounds if not given."""
+        """Every solution, up to the cap; the groups' ``sizes`` are the upper bounds by default."""
         problem, options = self.problem, self.options
         if target.shape != problem.bound.shape or not np.isfinite(target).all():
             raise invalid("target", f"{problem.bound.size} finite numbers", f"shape {target.shape}")
@@ -340,7 +340,7 @@ class PreparedExhaustive:
 
 
 def _report(found: _Found, options: Exhaustive, sizes: Array) -> Enumeration:
-    """What the solutions found say."""
+    """What the solutions found prove."""
     listed = found.solutions[: options.cap]
     listed = listed[np.lexsort(listed.T[::-1])] if listed.size else listed
     ways = _ways(listed, sizes)
@@ -370,7 +370,7 @@ def _report(found: _Found, options: Exhaustive, sizes: Array) -> Enumeration:
 
 
 def _ways(solutions: Array, sizes: Array) -> list[int]:
-    """Π_p C(size_p, x_p) of each solution; exact, because it soon passes any float."""
+    """Π_p C(size_p, x_p) of each solution; exact, because it soon exceeds any float."""
     several = np.flatnonzero(sizes > 1)
     groups = [int(size) for size in sizes[several]]
     return [

@@ -20,7 +20,7 @@ __all__ = [
     "PreparedAbsolute",
 ]
 
-_NOTHING = 1e-3  # of the objective in the middle of the box: below that, an objective is as good as zero
+_NOTHING = 1e-3  # of the objective in the middle of the box: an objective below that counts as zero
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,12 +83,12 @@ class LeastAbsolute:
     -----
     The certificate: the objective is at most (1 + gap) times the optimum of the problem as stated, box and
     slack included, proved by a dual point and computed in double precision whatever the operator's
-    precision. Where the optimum is below a thousandth of the objective in the middle of the box, the gap is
-    relative to that thousandth. The minimiser need not be unique; compare objectives. LP decoding of the
-    linear-reconstruction paper (Theorem 2.2), which has neither box nor slack. One step costs two products;
-    where single precision stalls, as it does when the noise is tiny, double precision takes over.
-    HiGHS ends at an arbitrary vertex of the optimal points, the steps at one near the middle of the box: as a
-    guess, where the optimum is far from unique, the latter is the better one.
+    precision. If the optimum is below a thousandth of the objective in the middle of the box, the gap is
+    relative to that thousandth. The minimiser need not be unique; compare objectives. This is the LP decoding
+    of the linear-reconstruction paper (Theorem 2.2), which has neither box nor slack. One step costs two
+    products; if single precision stalls, as it does when the noise is tiny, double precision takes over.
+    HiGHS ends at an arbitrary vertex of the optimal points, the steps at one near the middle of the box: if
+    the optimum is far from unique, the latter is the better guess.
     """
 
     gap: float = 1e-4
@@ -252,14 +252,14 @@ class _Exact(PreparedAbsolute):
             bounds=bounds,
             method="highs",
         )
-        if answer.x is None:  # numerical trouble in HiGHS: the other way does not factorise anything
+        if answer.x is None:  # numerical trouble in HiGHS: first-order steps factorise nothing
             return _FirstOrder(problem, self.options)._solve(target, floor)
         x = np.clip(self._middle + answer.eqlin.marginals, problem.lower, problem.upper)
         return x, answer.x[:m] - answer.x[m : 2 * m], {"iterations": float(answer.nit)}
 
     @cached_property
     def _equations(self) -> Any:
-        """Aᵀ (y⁺ − y⁻) − p + q = 0, p and q the parts of the gradient that the two ends of the box pay."""
+        """Aᵀ (y⁺ − y⁻) − p + q = 0, where p and q are the multipliers of the two ends of the box."""
         from scipy.sparse import csc_array, eye_array, hstack
 
         back = csc_array(self.problem.operator.to_sparse().astype(np.float64).T)

@@ -30,7 +30,7 @@ _INEXACT = 0.1  # how far conjugate gradients bring the gradient down before the
 _PROBING = 0.01  # far below the spread of a variance estimated from random probes
 _ALL_PROBES = 2**20  # unknowns up to which all probes are affordable
 _FEWEST = 4
-_FEW_ROWS = 20  # unknowns for each row from which the rows' side is factorised, sparse or not
+_FEW_ROWS = 20  # unknowns per row from which the rows' side is factorised, sparse or not
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +57,7 @@ class BoxProblem:
             raise invalid("upper", "above lower", "a box without room")
 
     def check_target(self, target: Array) -> Array:
-        """z, where it fits the operator."""
+        """z, which must fit the operator."""
         return check_vector("target", target, self.operator.shape[0])
 
 
@@ -70,18 +70,18 @@ class LeastSquares:
     gram_limit
         Up to this many unknowns the Gram matrix is formed and factorised; above, only products are used.
     row_side
-        From this many unknowns on, and where a sparse matrix has at most half as many distinct rows, any
-        other at most a twentieth, the rows' side is factorised instead.
+        From this many unknowns on, the rows' side is factorised instead if a sparse matrix has at most half
+        as many distinct rows as unknowns, or any other matrix at most a twentieth.
     tolerance
         Largest change of an unknown (relative to its box) that still counts as settled.
     gradient_steps
-        Cheap steps tried first where only products are used.
+        Cheap steps tried first if only products are used.
     deflation, patience
         Directions deflated once conjugate gradients have taken more than `patience` iterations.
     probes
-        Random vectors for the posterior variances where the inverse is not formed (fewer of them beyond a
+        Random vectors for the posterior variances if the inverse is not formed (fewer of them beyond a
         million unknowns, four at least); the standard error of the p-th is at most √(Σ_{q≠p} C_pq² / probes),
-        and less where the variances are alike.
+        and less if the variances are alike.
 
     Notes
     -----
@@ -89,9 +89,9 @@ class LeastSquares:
     the others, read the next guess off the gradient. It ends, usually in under ten rounds, at the exact
     minimiser. Should it cycle, accelerated projected gradient steps finish the work. One Cholesky
     factorisation per round (n³/3 flops) below the limit; above, projected gradient steps of Barzilai and
-    Borwein's length first, which settle well-conditioned problems, then a few conjugate gradient steps a
-    round, each two products with the operator. Where those are slow to settle (0/1 attributes have d + 1
-    directions far above the others) a randomised Nyström approximation of the Hessian, `deflation` products
+    Borwein's length first, which settle well-conditioned problems, then a few conjugate gradient steps per
+    round, each two products with the operator. If those are slow to settle (0/1 attributes have d + 1
+    directions far above the others), a randomised Nyström approximation of the Hessian, `deflation` products
     once, becomes the preconditioner of every later step (Frangella, Tropp and Udell 2023).
     """
 
@@ -143,7 +143,7 @@ class PreparedLeastSquares(ABC):
 
     @abstractmethod
     def _free_step(self, free: Any, x: Any, gradient: Any, accuracy: float) -> tuple[Any, Any]:
-        """From x, the minimiser over the free unknowns, the others held; and the gradient there.
+        """The minimiser over the free unknowns, with the others held at x, and the gradient there.
 
         ``accuracy`` is how far the free gradient must fall, for solvers that iterate.
         """
@@ -210,7 +210,7 @@ class PreparedLeastSquares(ABC):
         return float(xp.max(xp.abs(step) / (self.upper - self.lower)))
 
     def _on_host(self, product: Callable[[Any], Any]) -> Callable[[Array], Array]:
-        """A product on the device as one of NumPy vectors."""
+        """A product on the device, as a function of NumPy vectors."""
         return lambda vector: self.device.get(product(self.device.put(vector)))
 
 
@@ -305,7 +305,10 @@ class _RowSide(PreparedLeastSquares):
     def _conjugate_gradients(
         self, free: Any, x: Array, gradient: Array, accuracy: float
     ) -> tuple[Array, Array]:
-        """The same with the factor of everybody as preconditioner: one of so many takes longer than steps."""
+        """The free step by conjugate gradients, preconditioned with the factor over all unknowns.
+
+        A factor over the free unknowns alone would take longer: such large problems are kept only in blocks.
+        """
         residual = np.where(free, -gradient, 0.0)
         direction, size, goal = np.zeros(x.size), 0.0, None
         for _ in range(self.options.cg_iterations):
@@ -333,7 +336,7 @@ class _MatrixFree(PreparedLeastSquares):
     def __init__(self, problem: BoxProblem, options: LeastSquares) -> None:
         self.operator = problem.operator.resident
         super().__init__(problem, options, self.operator.device)
-        # single precision cannot settle further than some of its own roundings
+        # single precision cannot settle beyond a multiple of its own rounding
         self.tolerance = max(options.tolerance, 1000 * float(np.finfo(self.operator.dtype).eps))
         self.weights, self.ridge = self.device.put(problem.weights), self.device.put(problem.ridge)
         self._dtype = self.device.dtype(self.operator.dtype)
@@ -371,9 +374,9 @@ class _MatrixFree(PreparedLeastSquares):
         return self.operator.rmatvec(self.device.xp.astype(self.weights * rows, self._dtype, copy=False))
 
     def _start(self, x: Any, gradient_at: Callable[[Any], Any]) -> tuple[Any, Any, Any, float]:
-        """Projected gradient steps of Barzilai and Borwein's length, each one product: often enough alone.
+        """Takes projected gradient steps of Barzilai and Borwein's length, which are often enough alone.
 
-        In the units of the Hessian's diagonal; short and long steps take turns.
+        Each costs one gradient. They are in units of the Hessian's diagonal; short and long steps take turns.
         """
         xp, lower, upper, scale = self.device.xp, self.lower, self.upper, self.diagonal
         gradient, length, residual = gradient_at(x), 1.0, np.inf
@@ -439,7 +442,7 @@ class _MatrixFree(PreparedLeastSquares):
 
     @cached_property
     def _floor(self) -> float:
-        """The usual part of the ridge in the diagonal."""
+        """The median share of the ridge in the Hessian's diagonal."""
         return float(np.median(self.problem.ridge / self.device.get(self.diagonal)))
 
     def _scaled_product(self, vector: Any) -> Any:
@@ -449,7 +452,7 @@ class _MatrixFree(PreparedLeastSquares):
 
 
 def count_probes(probes: int, unknowns: int) -> int:
-    """How many probes this many unknowns get: fewer where each takes long, but at least four.
+    """How many probes this many unknowns get: fewer if each takes long, but at least four.
 
     Examples
     --------
@@ -467,10 +470,10 @@ def shrunk_variances(total: Array, squares: Array, count: int, diagonal: Array, 
     Notes
     -----
     Hutchinson: the mean of v ∘ H⁻¹v over independent signs is the diagonal of H⁻¹, entry p with the variance
-    Σ_{q≠p} (H⁻¹)_pq² / count. In units of 1/H_pp the entries of people alike are alike, so each is drawn
-    towards the mean of all: the more, the more of the spread between them is that variance (the estimator
-    of James and Stein, with the variance estimated from the probes). Where the entries differ by more than
-    the probes' noise, little is drawn. The bounds 1/H_pp ≤ (H⁻¹)_pp ≤ 1/ridge_p are kept.
+    Σ_{q≠p} (H⁻¹)_pq² / count. In units of 1/H_pp the entries of people alike are alike, so each is shrunk
+    towards the mean of all: the more so, the larger the part of that variance in the spread between them (the
+    estimator of James and Stein, with the variance estimated from the probes). If the entries differ by more
+    than the probes' noise, they are shrunk little. The bounds 1/H_pp ≤ (H⁻¹)_pp ≤ 1/ridge_p are kept.
     """
     least, most = 1 / diagonal, 1 / ridge
     ratio = total / count * diagonal

@@ -21,12 +21,12 @@ __all__ = [
 _TOLERANCE = 1e-6  # the largest movement, in shares of the box, that counts as settled
 _ITERATIONS = 800
 _STEEPEST = 2500.0  # condition number above which steps would be too many: another solver is quicker
-_LOOK = 20  # steps between two looks at who has settled
+_LOOK = 20  # steps between two checks of which targets have settled
 
 
 @dataclass(frozen=True, eq=False)
 class ManySolutions:
-    """A column per target.
+    """The solutions for many targets, one column each.
 
     Attributes
     ----------
@@ -35,7 +35,7 @@ class ManySolutions:
     mean, variance
         Of the Gaussian posterior, without the box.
     settled
-        Which minimisers are found; the others are near and want another solver.
+        Which minimisers were found; the others are near and need another solver.
     """
 
     value: Array
@@ -58,7 +58,7 @@ class ManyTargets:
     posterior mean is Q (w s + λ)⁻¹ Qᵀ b and its variances are (Q∘Q) (w s + λ)⁻¹, two products of matrices
     for all targets together. The box is met by accelerated projected gradient steps on all targets at once,
     their lengths and momenta from the known eigenvalues (Nesterov), with restarts (O'Donoghue and Candès
-    2015): about √((w s₁ + λ)/(w s_n + λ)) steps of 2 n² flops a target.
+    2015): about √((w s₁ + λ)/(w s_n + λ)) steps of 2 n² flops per target.
 
     Examples
     --------
@@ -142,19 +142,19 @@ class ManyTargets:
 
 @dataclass(frozen=True)
 class MinimumNorm:
-    """Options of minimum-norm least squares, what numpy's ``lstsq`` computes.
+    """Options of minimum-norm least squares, which is what numpy's ``lstsq`` computes.
 
     Parameters
     ----------
     rank_tolerance
-        Singular values below this share of the largest count as zero; where not given, the larger dimension
-        times the rounding unit, as numpy has it.
+        Singular values below this share of the largest count as zero; by default the larger dimension times
+        the rounding unit, as in numpy.
     """
 
     rank_tolerance: float | None = None
 
     def prepare(self, operator: LinearOperator) -> PreparedMinimumNorm:
-        """The decomposition A = U diag(s) Vᵀ, cut at the rank: O(m n min(m, n)), the matrix formed."""
+        """The decomposition A = U diag(s) Vᵀ, cut at the rank; forms the matrix, O(m n min(m, n))."""
         share = self.rank_tolerance
         if share is None:
             share = max(operator.shape) * float(np.finfo(np.float64).eps)
@@ -184,7 +184,7 @@ class PreparedMinimumNorm:
 
         Notes
         -----
-        V diag(1/s) Uᵀ z: O((m + n) rank) a target, all of them in two products of matrices.
+        V diag(1/s) Uᵀ z: O((m + n) rank) per target, all of them in two products of matrices.
 
         Examples
         --------

@@ -50,7 +50,7 @@ class Scaled:
 @final
 @dataclass(frozen=True, eq=False)
 class Split:
-    """K with its k largest directions split off: each has an unknown and an equation of its own.
+    """K with its k largest directions split off: each gets its own unknown and its own equation.
 
     Notes
     -----
@@ -61,7 +61,7 @@ class Split:
     so [[K − U S Vᵀ, s U], [−s Vᵀ, s² S⁻¹]] with k further unknowns ρ, free, and k further equations states
     the same system exactly, whatever V. With V the leading singular vectors and s the least value in S its
     norm is of the size of s: the outlying directions no longer set the length of every step. Two thin
-    products, O(k (m + n)), beside each product with A.
+    products, O(k (m + n)), are added to each product with A.
     """
 
     scaled: Scaled
@@ -81,7 +81,7 @@ class Split:
 
     @property
     def device(self) -> Device:
-        """Where the arrays are that products take and give."""
+        """Where the arrays of products are."""
         return self.scaled.operator.device
 
     def resident(self) -> Split:
@@ -142,7 +142,7 @@ def even_out(scaled: Scaled, *, most: int | None = None) -> Split:
 
     Notes
     -----
-    The typical singular value is ‖K‖_F / √min(m, n). Where the largest is three times that, a randomised
+    The typical singular value is ‖K‖_F / √min(m, n). If the largest is over three times that, a randomised
     range finder with one power step (Halko, Martinsson and Tropp 2011) is grown block by block until the
     least value found is no longer outlying: three products with K for each direction. Products of 0/1
     attributes have one huge direction and one large one per attribute; those of ±1 attributes have none.
@@ -197,20 +197,20 @@ def _squared_frobenius(scaled: Scaled) -> float:
 
 
 def _norm(system: Split, n: int) -> float:
-    """The largest singular value of the system, from below."""
+    """The largest singular value of the system, approximated from below."""
     start = np.random.default_rng(0).normal(size=n).astype(system.scaled.operator.dtype)
     return math.sqrt(largest_eigenvalue(lambda x: system.back(system.product(x)), start))
 
 
 _CHECK = 10  # iterations between two looks at the gap
-_SAID = 100  # and between two words on how far it is
+_SAID = 100  # and between two messages on how far it is
 _STEP = 0.99  # of the longest step that the norm allows; the norm is known from below
 _FELL = 0.5  # restart when the gap has fallen to this part of what it was at the last restart
 _FELL_SOMEWHAT = 0.8  # or to this part, once it rises again
 _STALLED = 300  # steps in which single precision must halve the gap, or a third of all steps so far
 _FOLLOW = 0.7  # how much of the way the primal weight follows what was travelled
 _LONG_MOVE = 1e-2  # of the iterate: shorter moves do not measure the norm
-_LONG = 0.2  # or when this part of all iterations has gone by since
+_LONG = 0.2  # or when this part of all iterations has passed since
 
 
 @dataclass(frozen=True, eq=False)
@@ -243,7 +243,7 @@ class Saddle:
 
 @dataclass(frozen=True)
 class Walk:
-    """The point that was found, and how the iteration ended."""
+    """How the iteration ended: its steps, restarts, whether it was accepted, and √(ς/τ)."""
 
     iterations: int
     restarts: int
@@ -260,11 +260,11 @@ def saddle_point(
     accept: Callable[[Any, Any], bool],
     start: tuple[Any, Any, float] | None = None,
 ) -> tuple[Any, Any, Walk]:
-    """The best x and the best y of those that were evaluated, whether or not they were accepted.
+    """The best x and the best y that were evaluated, accepted or not, and how the iteration ended.
 
     ``accept`` is called once the gap is at most ``gap`` × max(objective, ``floor``) in the precision of the
-    iteration; it may compute more precisely and refuse, and then the iteration goes on. ``start`` is x, y
-    and √(ς/τ).
+    iteration; it may compute more precisely and refuse, and then the iteration continues. ``start`` is x,
+    y and √(ς/τ).
 
     Notes
     -----
@@ -272,8 +272,8 @@ def saddle_point(
     the iterate moves to (k+1)/(k+2) (2 (x⁺, y⁺) − (x, y)) + 1/(k+2) start, k steps after a restart at start
     (the reflected Halpern iteration: Lu and Yang 2024). Restart when the gap has fallen to half, or
     rises after a fall; √(ς/τ) then follows how far y and x have travelled. Images under K are combined like
-    the iterates, so a step is one product with K and one with Kᵀ, and a look at the gap is none. Below double
-    precision the walk ends early where roundings keep the gap from falling.
+    the iterates, so a step costs one product with K and one with Kᵀ, and a look at the gap costs none. Below
+    double precision the walk ends early if rounding keeps the gap from falling.
     """
     system, device, dtype = saddle.system, saddle.system.device, saddle.target.dtype
     xp = device.xp

@@ -22,7 +22,7 @@ __all__ = [
 _FACTORISED = 2e9  # rows × columns² up to which a step factorises a weighted Gram matrix
 _SMOOTHING = (1.0, 1e-3)  # of the root mean square image, from the first smoothed step to the last
 _TIES = 1e-12
-_STIR = 1e-2  # a column of ±1 is itself a point where the descent stands still
+_STIR = 1e-2  # of noise, since the descent stands still at a column of ±1
 _GAIN = 1e-6  # a step that gains less, relative, is the last
 
 
@@ -37,7 +37,7 @@ class SectionBound:
     witness
         x.
     half_mass
-        The share of the rows that hold half of ‖A x‖₁; near 1/2 · α where the mass is spread.
+        The share of the rows that hold half of ‖A x‖₁; near 1/2 · α if the mass is spread.
     stats
         How many products with A and Aᵀ were spent.
     """
@@ -49,7 +49,7 @@ class SectionBound:
 
     @property
     def gamma(self) -> float:
-        """α²/4: from this share of wrong values on, nothing is guaranteed about LP decoding."""
+        """α²/4: with this share of wrong values or more, LP decoding has no guarantee."""
         return self.alpha**2 / 4
 
     def __repr__(self) -> str:
@@ -83,12 +83,13 @@ def section_upper_bound(
     A is an α-Euclidean section if ‖A x‖₁ ≥ α √m ‖A x‖₂ for all x (linear-reconstruction, Definition 2);
     the largest such α cannot be computed efficiently, but every x bounds it from above, in double precision
     here. The search starts from the all-ones vector, one unknown, the least singular vector, random vectors,
-    the rows of A nearest to those, and rows and single unknowns, stirred. Two ways down, from u = A x:
+    the rows of A nearest to those, and rows and single unknowns with a little noise. Two ways down, from
+    u = A x:
 
-    - x ← (Aᵀ diag(1/|u|) A)⁻¹ Aᵀ u by factorisation, while m n² ≤ 2·10⁹: never up, for the l1 norm is
+    - x ← (Aᵀ diag(1/|u|) A)⁻¹ Aᵀ u by factorisation, while m n² ≤ 2·10⁹: never up, since the l1 norm is
       majorised by a quadratic and the l2 norm replaced by its tangent;
-    - the same with weights (u² + ε²)^(−1/2), ε falling, by conjugate gradients, at any size; where it
-      ends, the first way goes on.
+    - the same with weights (u² + ε²)^(−1/2), ε falling, by conjugate gradients, at any size; the first way
+      continues where it ends.
 
     O(starts · steps · (m n² or iterations products)). Random Gaussian images have √(2/π) ≈ 0.80; products
     of 0/1 attributes lie far lower (E-LR-1), and there LP decoding has no guarantee against gross errors.

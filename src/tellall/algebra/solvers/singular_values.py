@@ -17,11 +17,11 @@ __all__ = [
     "missed_share",
 ]
 
-_LOST = 1e-10  # of the largest eigenvalue: what a product of the matrix with itself keeps of the others
+_LOST = 1e-10  # of the largest eigenvalue: smaller ones are lost in a product of the matrix with itself
 
 
 def leading_directions(product: Callable[[Array], Array], n: int, rank: int) -> tuple[Array, Array]:
-    """Approximate leading eigenvectors and eigenvalues (falling) of a positive semidefinite matrix.
+    """Approximate leading eigenvectors and eigenvalues (descending) of a positive semidefinite matrix.
 
     Two matrices as large as the answer are held at once. Directions whose eigenvalue is lost in rounding
     are left out.
@@ -75,7 +75,7 @@ def largest_eigenvalue(product: Callable[[Array], Array], start: Array, *, steps
 
 @dataclass(frozen=True, eq=False)
 class Ritz:
-    """What a Krylov space says of the extreme singular values.
+    """What a Krylov space says about the extreme singular values.
 
     Attributes
     ----------
@@ -88,7 +88,7 @@ class Ritz:
     steps
         The dimension of the space.
     complete
-        Whether it is invariant, so that nothing more can be learnt from this start.
+        Whether it is invariant, so that nothing more can be found from this start.
     """
 
     largest: float
@@ -113,7 +113,7 @@ def bidiagonalise(
     Notes
     -----
     A V = U B and Aᵀ U = V Bᵀ + β v eᵀ with B upper bidiagonal; only the right vectors are orthogonalised
-    again, twice, which suffices (Simon and Zha 2000). Two products a step, `steps` × n numbers of memory.
+    again, twice, which suffices (Simon and Zha 2000). Two products per step, `steps` × n numbers of memory.
     """
     m, n = operator.shape
     most = min(steps, n, m)
@@ -163,7 +163,7 @@ def _ritz(basis: Array, diagonal: Array, above: Array, steps: int, *, complete: 
 
 
 def missed_share(n: int, steps: int, failure: float) -> float:
-    """The share of λ_max − λ_min of AᵀA by which an extreme Ritz value misses, but for `failure`.
+    """The share of λ_max − λ_min of AᵀA by which an extreme Ritz value is off, but for a chance `failure`.
 
     Notes
     -----
@@ -172,7 +172,7 @@ def missed_share(n: int, steps: int, failure: float) -> float:
     Chebyshev polynomial T_(2 steps − 1) on the rest of the spectrum. From a start uniform on the sphere
     P(|c| < a) ≤ a √(2n/π), and so √e = tanh(arcosh(√(2n/π)/failure)/(2 steps − 1)). This is Kuczyński and
     Woźniakowski's (1992) √n exp(−(2 steps − 1) √e) with its constant. Lanczos does not see shifts or signs,
-    so the same holds at the lower end. Exact arithmetic.
+    so the same holds at the lower end. All this is for exact arithmetic.
 
     Examples
     --------

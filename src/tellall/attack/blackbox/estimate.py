@@ -220,7 +220,7 @@ def estimate_profile(
     draws : int
         Fresh test draws on each side.
     confidence : float
-        Of all lower bounds on the grid together, in both directions.
+        The joint confidence of all lower bounds on the grid, in both directions.
     training : int, optional
         Draws on each side to train on; by default min(draws, 100 000).
     score : {"quadratic", "boosting", "auto"}
@@ -233,14 +233,14 @@ def estimate_profile(
     -------
     PrivacyProfile
         `.delta` is the estimate (the larger direction), `.lower` the confidence bound. Both fall short of the
-        truth where the score does: an estimate can show a leak, never that nothing leaks.
+        truth if the score does: an estimate can show a leak, never that nothing leaks.
 
     Notes
     -----
     private-ols, Sec. 5 ("Eureka"): any event gives P[event | a] − e^ε P[event | b] ≤ δ(ε). One score is
-    trained for the whole grid; for each ε and direction the event is a threshold on it, chosen on the
-    training draws, its two probabilities measured on fresh draws. The bounds are Clopper and Pearson's, each
-    at (1 − confidence)/(4·number of ε). Memory O(batch).
+    trained for the whole grid. For each ε and direction the event is a threshold on it, chosen on the
+    training draws; its two probabilities are measured on fresh draws. The bounds are Clopper and Pearson's,
+    each at (1 − confidence)/(4·number of ε). Memory O(batch).
 
     Examples
     --------
@@ -342,7 +342,7 @@ def _best(eps: Floats, first: Floats, second: Floats) -> Floats:
 
 
 def _draw(sampler: Sampler, size: int, rng: np.random.Generator, report: Callable[[int], None]) -> Floats:
-    """Returns `size` draws as a table, asked for in batches."""
+    """Returns `size` draws as a table; asks for them in batches."""
     parts = []
     for start in range(0, size, _BATCH):
         count = min(_BATCH, size - start)

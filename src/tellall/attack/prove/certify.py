@@ -1,4 +1,4 @@
-"""Certificates: that a system has no solution, or one alone, checked in whole numbers."""
+"""Certificates that a system has no solution, or only one, checked in whole numbers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["every_solution", "is_empty_for_sure", "only_solution", "refutes"]
 
 _SCALE = 2**16  # weights of rows are whole numbers up to this
 _LIST = Exhaustive(cap=1, nodes=2000)
-_LISTED = 80  # unknowns of a part that is searched once more
+_LISTED = 80  # most unknowns of a part that is searched once more
 _MOST_ENTRIES = 200_000
 _PRIME = 2**31 - 1
 
@@ -27,12 +27,11 @@ def is_empty_for_sure(part: Component, wish: Wish | None = None) -> bool:
 
     Notes
     -----
-    Where already the linear relaxation has no solution, weights y of the rows show it (Farkas): the least
-    that Σ y_i row_i can be by the ends of the rows is more than the most that it can be by the bounds on the
-    unknowns. The weights come from a linear programme, are rounded to whole numbers, and then checked in
-    whole numbers (`refutes`), so that rounding can only lose a certificate. Where the relaxation has
-    solutions, a small part is searched once more by halving boxes. False says that nothing was certified, not
-    that there is a solution.
+    If even the linear relaxation has no solution, weights y of the rows show it (Farkas): the least value of
+    Σ y_i row_i by the ends of the rows is more than its largest value by the bounds on the unknowns. The
+    weights come from a linear programme, are rounded to whole numbers, and are then checked in whole numbers
+    (`refutes`), so rounding can only lose a certificate. If no weights are found, a small part is searched
+    once more by halving boxes. False means that nothing was certified, not that there is a solution.
     """
     whole = _with_wish(part, wish)
     if whole.entries > _MOST_ENTRIES or not _is_whole(whole):
@@ -49,7 +48,7 @@ def is_empty_for_sure(part: Component, wish: Wish | None = None) -> bool:
 
 
 def _with_wish(part: Component, wish: Wish | None) -> Component:
-    """The part with the rows of a wish, and its choices as further unknowns."""
+    """Returns the part with the rows of a wish, and its choices as further unknowns."""
     from scipy.sparse import csr_array, hstack, vstack
 
     if wish is None or wish.matrix is None:
@@ -80,7 +79,7 @@ def _is_whole(part: Component) -> bool:
 
 
 def _weights(part: Component) -> Array | None:
-    """Weights of the rows that may refute them: the duals of the least that they are missed by."""
+    """Returns weights of the rows that may refute them: the duals of the smallest total miss."""
     from scipy import optimize
     from scipy.sparse import csr_array, eye_array, hstack, vstack
 
@@ -106,7 +105,7 @@ def _weights(part: Component) -> Array | None:
 
 
 def refutes(part: Component, weights: Array) -> bool:
-    """Whether these whole weights of the rows show that nothing satisfies them; in whole numbers alone."""
+    """Whether these whole weights of the rows show that nothing satisfies them; uses only whole numbers."""
     y = weights.astype(np.int64)
     data, low, high, lower, upper = (
         each.astype(np.int64) for each in (part.matrix.data, part.low, part.high, part.lower, part.upper)
@@ -120,13 +119,13 @@ def refutes(part: Component, weights: Array) -> bool:
 
 
 def only_solution(part: Component) -> Array | None:
-    """The counts, where exact values of this part determine them by linear algebra alone; else None.
+    """Returns the counts if exact values of this part determine them by linear algebra alone, else None.
 
     Notes
     -----
     With E the rows of whole coefficients that have one possible value b, EᵀE is a matrix of whole numbers. It
-    is eliminated modulo a prime. Where no pivot is missing, its determinant is no multiple of the prime, so
-    it is not zero, and E x = b has one solution at most, over all numbers. The candidate comes from floating
+    is eliminated modulo a prime. If no pivot is missing, its determinant is not a multiple of the prime, so
+    it is not zero, and E x = b has at most one solution over all numbers. The candidate comes from floating
     point and is checked in whole numbers. Both checks are exact.
     """
     n = part.columns.size
@@ -161,7 +160,7 @@ def _is_invertible(matrix: Array) -> bool:
 
 
 def every_solution(part: Component, options: Exhaustive) -> Enumeration | None:
-    """All solutions; None if there are too many to list."""
+    """Returns all solutions; None if there are too many to list."""
     middle, half = (part.low + part.high) / 2, (part.high - part.low) / 2
     problem = WholeProblem(Dense(part.matrix.toarray()), half, part.lower, part.upper, part.gaps)
     found = options.prepare(problem).solve(middle)

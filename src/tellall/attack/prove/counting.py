@@ -1,4 +1,4 @@
-"""How many secrets, or sets of rows, fit what was published: counted where few, estimated where many."""
+"""How many secrets, or sets of rows, fit what was published: counted if few, estimated if many."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from tellall.release.equations import Evidence
 __all__ = ["Count", "count_rows", "count_secrets"]
 
 _LIST = Exhaustive(cap=5000, nodes=20_000)
-_FEW = Exhaustive(cap=5000, nodes=1000)  # where a count is to be had quickly or not at all
+_FEW = Exhaustive(cap=5000, nodes=1000)  # if a count is wanted quickly or not at all
 _LISTED = 60  # unknowns of a part up to which all solutions are listed
-_DIVES = 40  # of the estimate, in a part that has more
-_FEWEST = 10  # of them that must come to a solution, for an estimate
-_MOST_DIVED = 300  # unknowns of a part that is dived into
-_MOST_ENTRIES = 2_000_000  # of a system that is written out
-_MOST_PEOPLE = 10_000  # more have too many secrets to be written down
+_DIVES = 40  # for the estimate, in a part that has more
+_FEWEST = 10  # dives that must reach a solution for an estimate
+_MOST_DIVED = 300  # most unknowns of a part for dives
+_MOST_ENTRIES = 2_000_000  # in a system that is written out
+_MOST_PEOPLE = 10_000  # more people have too many secrets to write the number down
 _WIDEST = 1_000_000  # values of one unknown
 
 Weight = Callable[[int, int], Fraction]  # of an unknown, by its index, at a value
@@ -41,9 +41,9 @@ class Count:
     Attributes
     ----------
     least, most
-        Certain bounds; equal where all were counted.
+        Certain bounds; equal if all were counted.
     estimate
-        None where nothing was estimated; else the mean of random dives, without bias and often far off.
+        The mean of random dives, unbiased but often far off; None if nothing was estimated.
     """
 
     least: int
@@ -69,10 +69,10 @@ def _written(number: float) -> str:
 
 
 def count_secrets(evidence: Evidence, proof: Proof, secret: Secret, *, thorough: bool = True) -> Count | None:
-    """How many secrets satisfy what is certain; None of real numbers, or where that is too much to write.
+    """Returns how many secrets satisfy what is certain; None for real numbers and very large problems.
 
-    A count x of a group of N people alike stands for C(N, x) secrets; of a category's counts x_v for
-    N!/Π x_v!. Where not ``thorough``, parts are listed quickly or not at all, and nothing is estimated.
+    A count x in a group of N people alike stands for C(N, x) secrets; counts x_v of categories stand for
+    N!/Π x_v!. Unless ``thorough``, parts are listed quickly or not at all, and nothing is estimated.
     """
     if not isinstance(secret, Code) or proof.jointly:  # unknown columns have their own share of solutions
         return None
@@ -97,7 +97,7 @@ def count_secrets(evidence: Evidence, proof: Proof, secret: Secret, *, thorough:
 
 
 def count_rows(found: Ranges) -> Count | None:
-    """How many sets of rows have all tables; None where rows can occur any number of times."""
+    """Returns how many sets of rows have all tables; None if rows can occur any number of times."""
     if found.empty:
         return Count(0, 0)
     if np.isinf(found.upper).any():
@@ -117,7 +117,7 @@ def _counted(
     *,
     thorough: bool = True,
 ) -> Count | None:
-    """The sum of the weights of all solutions, a product over the parts and over what is in no part."""
+    """Returns the sum of the weights of all solutions: a product over parts and unknowns in no part."""
     apart = np.ones(lower.size, dtype=bool)
     for _, place in parts:
         apart[place] = False
@@ -145,7 +145,7 @@ def _between(weight: Weight, unknown: int, lower: Array, upper: Array) -> Fracti
 def _part(
     part: Component, place: IntArray, lower: Array, upper: Array, weight: Weight, thorough: bool
 ) -> tuple[Fraction, Fraction, float | None]:
-    """The weight of a part's solutions: at least, at most, and the logarithm of an estimate."""
+    """Returns the weight of a part's solutions: at least, at most, and the logarithm of an estimate."""
 
     def ways(x: Array) -> Fraction:
         return prod(
@@ -176,10 +176,10 @@ def _part(
 
 
 def _dives(part: Component, lower: Array, upper: Array) -> Iterator[tuple[Array, float]]:
-    """Random solutions, with the logarithm of one over the chance of each (Knuth 1975).
+    """Yields random solutions, with the logarithm of one over the chance of each (Knuth 1975).
 
-    One unknown after the other is set to a random value of its range, and bounds are propagated; a dive that
-    ends nowhere is left out, and counts as nothing.
+    One unknown after another is set to a random value of its range, and bounds are propagated; a dive that
+    reaches no solution yields nothing, and counts as zero.
     """
     if part.columns.size > _MOST_DIVED:
         return

@@ -1,6 +1,6 @@
-"""What the attacker does not know, solved for together with the secret; small cases alone.
+"""Solves for what the attacker does not know together with the secret, in small cases.
 
-Columns of people in the view, the rows of people whom the view does not hold, and who is in a release.
+The unknowns: columns of people in the view, rows of people outside the view, and who is in a release.
 """
 
 from __future__ import annotations
@@ -43,18 +43,18 @@ def prove_releases(
     *,
     interruptible: bool = True,
 ) -> Proof:
-    """What is proved about the people of a view, as `prove` does it, and what solving for the unknown adds.
+    """Returns what `prove` proves about the people of a view, and what solving for the unknowns adds.
 
     Notes
     -----
-    With x[g, u, s] the number of people of group g who have the values u of the unknown columns and the
-    secret s, a cell of a table is a sum of these, Σ_u,s x[g, u, s] is the size of the group, and the count
-    that is asked for is Σ_u x[g, u, s]. People whom a release counts and the view does not hold have counts
-    y[v, s] of their own for each release, v the values of all columns of its tables. Where people of the view
-    may not be in a release, z[g, u, s] ≤ x[g, u, s] of them are. Bounds are propagated through all of it, and
-    each part is searched (`settle`). It takes tables of counts and of fractions, of everybody or of people
-    who are known. Where the unknowns are more than 10,000, sums over unknown columns, and bounds cell by cell
-    on people who are not known (`see`), are all that is used. The proof's ``note`` says which was done.
+    Let x[g, u, s] be the number of people of group g who have the values u of the unknown columns and the
+    secret s. A cell of a table is a sum of these, Σ_u,s x[g, u, s] is the size of the group, and the count
+    asked for is Σ_u x[g, u, s]. People whom a release counts but who are not in the view have counts y[v, s]
+    of their own for each release, v being the values of all columns of its tables. If people of the view may
+    be absent from a release, z[g, u, s] ≤ x[g, u, s] of them are in it. Bounds are propagated through all of
+    this, and each part is searched (`settle`). Tables of counts and of fractions are used, about everybody or
+    about people who are known. With more than 10,000 unknowns, only sums over unknown columns and
+    cell-by-cell bounds on unknown people (`see`) are used. The proof's ``note`` says which was done.
     """
     secret = Secret.of(releases[0].levels)
     proof = prove(evidence, secret, effort, interruptible=interruptible)
@@ -92,11 +92,11 @@ def prove_releases(
 
 
 def _not_solved(tables: _Unknown, secret: Secret, box: Enclosure, effort: int) -> str:
-    """Why what is unknown is not solved for; empty where it is."""
+    """Returns why the unknowns are not solved for; empty if they are."""
     if not isinstance(secret, Code):
         return "the secret is a number"
     if not any(each.bounded for each in tables.releases):
-        return "the errors of what was published have no bounds, so that nothing would be proved"
+        return "the errors of what was published have no bounds, so nothing would be proved"
     if box.empty:
         return "the published values contradict each other"
     if not (box.lower < box.upper).any():
@@ -108,7 +108,7 @@ def _not_solved(tables: _Unknown, secret: Secret, box: Enclosure, effort: int) -
 
 @dataclass(frozen=True, eq=False)
 class _Searched:
-    """The box after a search, what is open or proved by the solver's word alone, the steps, how it ended."""
+    """The box after a search, what is left open, what rests on the solver's word alone, and its steps."""
 
     box: Enclosure
     left: Mask
@@ -118,7 +118,7 @@ class _Searched:
 
 
 def _searched(certain: Certain, box: Enclosure, ends: Ends, effort: int, interruptible: bool) -> _Searched:
-    """What a search in each part adds to the box."""
+    """Returns the box after a search in each part."""
     lower, upper, budget, stopped = box.lower.copy(), box.upper.copy(), Budget(effort), False
     left, doubted, nobody = (np.zeros(lower.size, dtype=bool) for _ in range(3))
     if box.empty:
@@ -144,7 +144,7 @@ def _searched(certain: Certain, box: Enclosure, ends: Ends, effort: int, interru
 
 @dataclass(frozen=True)
 class _Column:
-    """A column as a release has it; cut otherwise by another, it is another unknown."""
+    """A column as a release has it; if another release cuts it differently, that is another unknown."""
 
     name: str
     levels: int
@@ -158,19 +158,19 @@ class _Counted:
     Attributes
     ----------
     release
-        The release, of everybody whom it is about.
+        The release, without the condition that selects its people.
     columns
         The columns of its tables, as the release has them.
     codes
         The categories of each group's people in these columns, as the view has them: columns × groups.
     merged
-        For each column what becomes of the release's categories in the view.
+        For each column, the view's category for each of the release's.
     inside
         Which groups it is about.
     strangers
-        How many people it counts beyond the view, and how many of the view it does not.
+        How many people outside the view it counts, and how many people of the view it does not.
     at_most
-        Whether that many beyond the view are only the most.
+        Whether the number outside the view is only an upper limit.
     """
 
     release: Release
@@ -183,9 +183,9 @@ class _Counted:
 
     @classmethod
     def of(cls, release: Release, view: Public, known: Knowledge, evidence: Evidence) -> _Counted | None:
-        """The tables of a release; None where it has none that add up, or where all of it is known.
+        """Returns the tables of a release; None if it has none that add up, or if all of it is known.
 
-        None too where whom it is about is not known.
+        Also None if it is not known which people it is about.
         """
         first, inside = evidence.groups.first, np.ones(len(evidence.groups), dtype=bool)
         among = release.statistic if isinstance(release.statistic, Among) else None
@@ -218,12 +218,12 @@ class _Counted:
 
     @property
     def bounded(self) -> bool:
-        """Whether its values leave bounds on counts."""
+        """Whether its values give bounds on counts."""
         return self.release.noise.known and np.isfinite(self.release.noise.bound)
 
     @property
     def unknown(self) -> tuple[_Column, ...]:
-        """The columns that are not known as the release has them."""
+        """The columns that the attacker does not know in the release's categories."""
         each = zip(self.columns, self.merged, strict=True)
         return tuple(one for one, merged in each if not np.array_equal(merged, np.arange(one.levels)))
 
@@ -234,7 +234,7 @@ class _Counted:
 
     @property
     def rows(self) -> int:
-        """How many rows somebody beyond the view may have."""
+        """How many different rows somebody outside the view may have."""
         return prod(self.levels) if self.strangers.missing else 0
 
     @property
@@ -243,9 +243,9 @@ class _Counted:
         return len(self.release.statistic.tables(_outline(self.release)))
 
     def cells(self, codes: Sequence[IntArray], value: IntArray) -> tuple[IntArray, IntArray]:
-        """For every table, the cell that each unknown is counted in, by its categories and its value.
+        """Returns the cell of every table that counts each unknown, by its categories and its value.
 
-        Pairs of cell and unknown.
+        The answer is pairs of cell and unknown.
         """
         fine = tables_of(self.release.statistic, _outline(self.release), self.release.levels)
         assert self.release.shape is not None
@@ -265,13 +265,13 @@ def _outline(release: Release) -> Public:
 
 
 def _combinations(index: IntArray, levels: Sequence[int]) -> tuple[IntArray, ...]:
-    """The category of each column in combinations of all of them."""
+    """Returns the category of each column in these combinations of all of them."""
     return tuple(np.unravel_index(index, tuple(levels))) if levels else ()
 
 
 @dataclass
 class _Builder:
-    """A system of counts as it grows: unknowns from zero up to the largest of each, and rows about them."""
+    """A system of counts as it grows: unknowns from zero to an upper limit, and rows about them."""
 
     upper: list[Array] = field(default_factory=list)
     low: list[Array] = field(default_factory=list)
@@ -280,13 +280,13 @@ class _Builder:
     entries: list[tuple[IntArray, IntArray, Array]] = field(default_factory=list)
 
     def counts(self, upper: Array) -> IntArray:
-        """New unknowns, by their index."""
+        """Adds unknowns; returns their indices."""
         start = sum(each.size for each in self.upper)
         self.upper.append(upper)
         return start + np.arange(upper.size)
 
     def rows(self, low: Array, high: Array, gaps: Gaps = ()) -> int:
-        """New rows without any unknown in them; the index of the first."""
+        """Adds rows without any unknowns in them; returns the index of the first."""
         start = sum(each.size for each in self.low)
         self.low.append(low)
         self.high.append(high)
@@ -298,7 +298,7 @@ class _Builder:
         self.entries.append((row, unknown, np.broadcast_to(np.asarray(factor, dtype=np.float64), row.shape)))
 
     def done(self) -> tuple[Certain, Array]:
-        """What is certain, and the largest of each unknown."""
+        """Returns what is certain, and the upper limit of each unknown."""
         from scipy.sparse import csr_array
 
         upper, low, high = (np.concatenate(each) for each in (self.upper, self.low, self.high))
@@ -319,11 +319,11 @@ class _Unknown:
     columns
         The columns that are not known, or only up to coarser categories.
     group, cell
-        Which group can have which combination of these: pairs; None where these are too many to be listed.
+        Which group can have which combination of these: pairs; None if there are too many to list.
     values
         How many values the secret has.
     pairs
-        How many pairs there are, at most where they are not listed.
+        How many pairs there are; an upper limit if they are not listed.
     """
 
     releases: tuple[_Counted, ...]
@@ -335,7 +335,7 @@ class _Unknown:
 
     @classmethod
     def of(cls, releases: Sequence[_Counted], evidence: Evidence, values: int) -> _Unknown | None:
-        """What is unknown about these tables; None where nothing is."""
+        """Returns what is unknown about these tables; None if nothing is."""
         merging: dict[_Column, tuple[IntArray, IntArray]] = {}
         for each in releases:
             for one, merged, codes in zip(each.columns, each.merged, each.codes, strict=True):
@@ -384,7 +384,7 @@ class _Unknown:
         return self.unknowns * (2 + sum(each.tables for each in self.releases))
 
     def system(self, evidence: Evidence, box: Enclosure) -> tuple[Certain, Array]:
-        """What is certain of the counts asked for, followed by all others, and the largest of each."""
+        """Returns what is certain about all counts, those asked for first, and the upper limit of each."""
         assert self.group is not None
         assert self.cell is not None
         group, cell = (np.repeat(each, self.values) for each in (self.group, self.cell))
@@ -418,14 +418,14 @@ class _Unknown:
 def _add_tables(
     build: _Builder, tables: _Counted, codes: Sequence[IntArray], value: IntArray, x: IntArray, values: int
 ) -> None:
-    """Adds what tables say: of these people of the view, by their categories and value, and of others."""
+    """Adds what tables say about people of the view, by their categories and value, and about others."""
     release, strangers = tables.release, tables.strangers
     assert release.shape is not None
     units = release.statistic.units(_outline(release))
     possible = possible_counts(release.values, release.protections, units)
     start = build.rows(possible.low, possible.high, possible.gaps)
     present = x
-    if strangers.absent:  # those who are counted are some of them
+    if strangers.absent:  # only some of them are counted
         upper = np.concatenate(build.upper)[x]
         present = build.counts(upper)
         less = build.rows(np.full(x.size, -np.inf), np.zeros(x.size)) + np.arange(x.size)

@@ -1,4 +1,4 @@
-"""Likely rows: how often each is in random solutions of published tables, beside a model of them."""
+"""Likely rows: how often each is in random solutions of published tables, and in a model of them."""
 
 from __future__ import annotations
 
@@ -16,20 +16,19 @@ from tellall.release.joint import Joint
 __all__ = ["maximum_entropy", "random_starts", "share_of_solutions"]
 
 _ROUNDS = 500  # of fitting
-_NEAR = 1e-6  # a fit whose cells are this near to the tables' is done
-_LITTLE = 0.1  # what a noisy count below zero is taken for, so that the model rules nothing out
-_FEW = 10  # solutions of a part that walks must find; else the integer solver is asked for these
+_NEAR = 1e-6  # fitting ends when no row moves by more
+_LITTLE = 0.1  # replaces smaller noisy counts, so that the model rules nothing out
+_FEW = 10  # solutions of a part; if walks find fewer, the integer solver is asked for more
 
 
 def maximum_entropy(joint: Joint) -> Array:
-    """How often each row is expected in the model of largest entropy that has these tables.
+    """Returns how often each row is expected in the model of largest entropy that has these tables.
 
     Notes
     -----
     Iterative proportional fitting: every table in turn scales the rows of its cells to its counts, until
-    nothing moves; a table of some of the people scales the rows of these alone. A count that is only known
-    to lie in an interval is taken for its middle, and tables of everybody that disagree on the number of
-    people are scaled to one.
+    nothing moves; a table of some of the people scales only their rows. A count that is only known to lie in
+    an interval is replaced by its middle, and tables of everybody are scaled to the same number of people.
     """
     targets = [_target(joint, number) for number in range(len(joint.tables))]
     whole = [table.where is None for table in joint.tables]
@@ -51,7 +50,7 @@ def maximum_entropy(joint: Joint) -> Array:
 
 
 def _target(joint: Joint, number: int) -> Array:
-    """What the model's cells of a table should come to; NaN where nothing is known."""
+    """Returns what the model's cells of a table should add up to; NaN where nothing is known."""
     at = np.flatnonzero((joint.certain.origin == number)[:, 0] & (joint.certain.origin[:, 1] >= 0))
     low, high, value = joint.certain.low[at], joint.certain.high[at], joint.target[at]
     bounded = np.isfinite(high) & (low <= high)
@@ -60,24 +59,24 @@ def _target(joint: Joint, number: int) -> Array:
 
 
 def random_starts(model: Array, draws: int, rng: np.random.Generator) -> Array:
-    """Draws from the model, a row each: independent Poisson counts."""
+    """Returns draws from the model, one per row: independent Poisson counts."""
     return rng.poisson(model, (draws, model.size)).astype(np.float64)
 
 
 def share_of_solutions(
     joint: Joint, found: Ranges, model: Array, draws: int, rng: np.random.Generator
 ) -> tuple[Array, str]:
-    """For each row the share of random solutions that hold it, and what they are.
+    """Returns, for each row, the share of random solutions that hold it, and what the shares are of.
 
-    Returns "solutions" where every draw has all tables, "fits" where some tables have noise without a bound
-    and draws come as near as they can to one draw of what was there before it, and "model" where there are
-    too many rows to be searched: then the shares are the model's own.
+    They are of "solutions" if every draw has all tables. They are of "fits" if some tables have unbounded
+    noise: each draw comes as near as it can to one draw of the tables before the noise. With "model", some or
+    all shares are the model's own, since no draws were found for these rows or there are too many to search.
 
     Notes
     -----
     Each draw starts at people drawn from the maximum-entropy model and is mended by a random walk of single
-    steps until it has all tables (see `Walker`). So solutions near the model are found more often than far
-    ones, as are those that many walks lead to: a share is no probability, and ranks well.
+    steps until it has all tables (see `Walker`). So solutions near the model are found more often, as are
+    solutions that many walks lead to: a share is not a probability, but it ranks well.
     """
     starts = random_starts(model, draws, rng)
     soft = ~np.isfinite(joint.certain.high) & ~np.isnan(joint.target)
@@ -95,7 +94,7 @@ def share_of_solutions(
 
 
 def _solutions(part: Component, starts: Array, rng: np.random.Generator) -> Sequence[Array]:
-    """Random solutions of a part: by walks, and where these find few, by the integer solver."""
+    """Returns random solutions of a part: by walks, and if these find few, by the integer solver."""
     walker, found = Walker(part, rng), []
     if walker.able:
         ends, solved = walker.mend(np.clip(starts, part.lower, part.upper))
@@ -112,7 +111,7 @@ def _solutions(part: Component, starts: Array, rng: np.random.Generator) -> Sequ
 def _from_fits(
     joint: Joint, found: Ranges, share: Array, starts: Array, soft: IntArray, rng: np.random.Generator
 ) -> tuple[Array, str]:
-    """The shares of draws that come nearest to noisy tables, each with its own draw of the noise."""
+    """Returns the shares among draws that come nearest to noisy tables, each with its own draw of noise."""
     certain, open_ = joint.certain, np.flatnonzero(found.lower < found.upper)
     hard = np.flatnonzero(np.isfinite(certain.high))
     rows = np.concatenate([hard, soft])

@@ -1,4 +1,4 @@
-"""Limits of real secrets: the least and the largest number that each can be, by linear programmes."""
+"""Limits of real secrets: the least and the largest number of each person, by linear programmes."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from tellall.release.equations import Evidence
 
 __all__ = ["Contributions", "NumberLimits", "find_limits"]
 
-_ROOM = 1e-9  # of floating point, as a share of a value
-_SLACK = 1e-6  # of the solver, as a share of an end
-_LEAST, _CALL = 3.0, 10.0  # steps of a linear programme: of any, and per thousand entries
+_ROOM = 1e-9  # for floating point, as a share of a value
+_SLACK = 1e-6  # for the solver, as a share of an end
+_LEAST, _CALL = 3.0, 10.0  # steps of a linear programme: at least, and per thousand entries
 _MOST_ENTRIES = 5_000_000
 
 
@@ -29,9 +29,9 @@ class NumberLimits:
     Attributes
     ----------
     low, high
-        Infinite where nothing limits it. Not a number where the values contradict each other.
+        Infinite if nothing limits the number; NaN if the values contradict each other.
     open
-        People whose limits may be nearer, since the steps were used up.
+        People whose limits may be tighter, since the steps were used up.
     """
 
     low: Array
@@ -45,15 +45,15 @@ class NumberLimits:
 
 
 def find_limits(evidence: Evidence, low: float, high: float, effort: int = EFFORT) -> NumberLimits:
-    """What every number must lie between if it lies between low and high and all published values hold.
+    """Returns the limits of every number, given that all lie from low to high and published values hold.
 
     Notes
     -----
     With t_g the sum over a group of k people alike, low k ≤ t_g ≤ high k, and each value whose error has a
-    bound is a row l ≤ A t ≤ h. The least and the largest t_g are linear programmes, two a group (HiGHS in
-    SciPy), and a solution of one settles others that it takes to their ends. Of people alike one has at most
-    the largest sum less the least that the others can have. Rows are widened by 1e-9 of their size and limits
-    by 1e-6, so that floating point excludes nothing.
+    bound is a row l ≤ A t ≤ h. The least and the largest t_g are linear programmes, two per group (HiGHS in
+    SciPy); a solution of one settles others that it takes to their ends. One person of a group has at most
+    the largest sum minus the least that the others can have. Rows are widened by 1e-9 of their size and
+    limits by 1e-6, so that rounding in floating point excludes nothing.
     """
     size = evidence.system.size.astype(np.float64)
     lower: Array = low * size
@@ -95,10 +95,10 @@ class Contributions:
         return _Programme.of(self.evidence, np.zeros(size.size), np.full(size.size, np.inf))
 
     def most(self, person: int, known: Mapping[int, float]) -> float:
-        """The largest number that a person can have, infinite where nothing limits it.
+        """Returns the largest number that a person can have, infinite if nothing limits it.
 
-        The people of a group have at least what is known of them; a person has at most what is left of the
-        group's largest sum.
+        A group's sum is at least what is known of its people; the person has at most the rest of the group's
+        largest sum.
         """
         size, index = self.evidence.system.size, self.evidence.groups.index
         people = np.fromiter(known, dtype=np.intp, count=len(known))
@@ -130,9 +130,9 @@ class _Programme:
         return cls(certain.operator.to_sparse(), ends[0], ends[1], lower, upper)
 
     def solve(self, unknown: int, sign: float) -> Any:
-        """SciPy's answer for the least (sign 1) or the largest (−1) of an unknown.
+        """Returns SciPy's answer for the least (sign 1) or the largest (−1) value of an unknown.
 
-        Status 0: solved. 2: there is no solution. 3: it has no end.
+        Status 0: solved. 2: there is no solution. 3: it is unbounded.
         """
         from scipy.optimize import Bounds, LinearConstraint, milp
 
@@ -142,7 +142,7 @@ class _Programme:
         return milp(cost, constraints=constraints, bounds=Bounds(self.lower, self.upper))
 
     def extremes(self, budget: Budget) -> tuple[Array, Array, Mask] | None:
-        """The least and the largest of each unknown, and which were left open; None without a solution."""
+        """Returns the least and largest of each unknown, and which are left open; None without a solution."""
         n = self.lower.size
         least, most = self.lower.copy(), self.upper.copy()
         done = np.zeros((2, n), dtype=bool)

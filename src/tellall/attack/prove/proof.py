@@ -1,6 +1,6 @@
 """Proof: what is the same in every secret that fits, found by bounds and then by a complete search.
 
-The search asks in each part which counts are at one end of their range in every solution.
+In each part the search asks which counts are at one end of their range in every solution.
 """
 
 from __future__ import annotations
@@ -47,25 +47,25 @@ __all__ = [
 ]
 
 EFFORT = 10_000  # steps, about a millisecond each
-_MOST_ENTRIES = 2_000_000  # of a system that is written out to be searched
-_MOST_UNKNOWNS = 1000  # of a part that is solved by linear algebra
+_MOST_ENTRIES = 2_000_000  # in a system that is written out to be searched
+_MOST_UNKNOWNS = 1000  # in a part that is solved by linear algebra
 _ELIMINATION = 3e-6  # steps of that, times the number of unknowns cubed
 _STRIDE = 1.0  # steps of a walk, per thousand entries
 _WALKS = 32  # at once
-_PIVOT, _ENTRY = 0.03, 5e-6  # steps of a pivot: of any, and for each entry of the tableau
-_FEW_NODES = 1  # of the first search for a solution, before walks are tried
+_PIVOT, _ENTRY = 0.03, 5e-6  # steps of a pivot: fixed, and for each entry of the tableau
+_FEW_NODES = 1  # in the first search for a solution, before walks are tried
 _LISTED = 10  # unknowns up to which all solutions are listed
 _LIST = Exhaustive(cap=2000, nodes=4000)
-_SHARE = 0.2  # of the steps left: the most that one hard call may cost in a part that is begun
-_PIVOTS = 2  # of a question at first, for each row
+_SHARE = 0.2  # of the steps left: a part is begun only if one hard call costs no more
+_PIVOTS = 2  # for a question at first, per row
 _MORE = 4  # times as many pivots for each question, when too many are left without an answer
 _UNANSWERED = 8  # questions
-# Steps of one call of the integer solver, about a millisecond each, per thousand entries: where the
-# relaxation settles it, what cuts and heuristics at the root take beyond that, and each further node.
+# Steps of one call of the integer solver, about a millisecond each, per thousand entries: if the relaxation
+# settles it, what cuts and heuristics at the root take on top, and each further node.
 # Measured on tables of 40 to 300 people. The number of steps depends on the problem, never on the clock.
 _CALL, _ROOT, _NODE = 20.0, 150.0, 5.0
 _LEAST = 3.0  # steps of any call
-_GAP = 0.5  # a solution that moves half as many counts as could move is as good as the best
+_GAP = 0.5  # a solution that moves half as many counts as could move is good enough
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,23 +75,23 @@ class Proof:
     Attributes
     ----------
     enclosure
-        Bounds on the count of every group of people alike; ``empty`` where no secret fits.
+        Bounds on the count of every group of people alike; ``empty`` if no secret fits.
     open
         Which groups the search left open when its steps were used up.
     undecided
-        How many people that are.
+        How many people are in those groups.
     steps
         How many steps were used.
     interrupted
-        Whether the search was stopped by hand; what was proved until then stands.
+        Whether the search was stopped by hand; what was proved until then holds.
     uncertified
-        How many people are proved, or how many contradicted, by the integer solver's word alone: it works
-        in floating point, and no certificate was found that could be checked in whole numbers.
+        How many people are proved, or contradicted, only by the integer solver's word: it works in floating
+        point, and no certificate was found that could be checked in whole numbers.
     jointly
-        What the attacker does not know and was solved for together with the secret: columns by their names,
-        people in words; empty where it was summed over.
+        Unknowns of the attacker that were solved for together with the secret: columns by their names, people
+        in words; empty if they were summed over.
     note
-        What the attacker does not know and what was done about it, in words; empty where nothing is unknown.
+        What the attacker does not know and what was done about it, in words; empty if nothing is unknown.
     """
 
     enclosure: Enclosure
@@ -114,28 +114,28 @@ class Proof:
 
     @classmethod
     def of_bounds(cls, evidence: Evidence) -> Proof:
-        """What the bounds alone prove."""
+        """Returns what the bounds alone prove."""
         return cls(evidence.enclosure, np.zeros(len(evidence.groups), dtype=bool))
 
 
 def check_effort(effort: object) -> int:
-    """The number of steps, if it is one."""
+    """Returns the number of steps; refuses anything else."""
     if isinstance(effort, bool) or not isinstance(effort, int | np.integer) or effort < 0:
         raise invalid("proof_effort", "a whole number of steps, zero or more", effort)
     return int(effort)
 
 
 def prove(evidence: Evidence, secret: Secret, effort: int = EFFORT, *, interruptible: bool = True) -> Proof:
-    """What the bounds prove, and what a search within this many steps adds.
+    """Returns what the bounds prove, and what a search within this many steps adds.
 
     Notes
     -----
-    Bound propagation first (`enclose`). What it leaves open falls into parts that share no person. A part
-    whose equations have one solution over all numbers has that one (`only_solution`). Each other one is
-    searched on its own, the smallest first (`settle`). A part whose equations are so many that a few calls
-    would use up the steps is not begun: its people are undecided. The same evidence gives the same proof on
-    every machine with the same version of SciPy. With ``interruptible`` Ctrl-C ends the search and keeps
-    what is proved.
+    Bound propagation comes first (`enclose`). What it leaves open falls into parts that share no person. If
+    the equations of a part have only one solution over all numbers, that is the answer (`only_solution`).
+    Every other part is searched on its own, the smallest first (`settle`). A part is not begun if it is so
+    large that a few calls would use up the steps: its people are undecided. The same evidence gives the same
+    proof on every machine with the same version of SciPy. With ``interruptible``, Ctrl-C ends the search and
+    keeps what is proved.
     """
     box, nobody = evidence.enclosure, np.zeros(evidence.groups.counts.size, dtype=bool)
     if not isinstance(secret, Code) or box.empty or not (box.lower < box.upper).any():
@@ -176,7 +176,7 @@ def prove(evidence: Evidence, secret: Secret, effort: int = EFFORT, *, interrupt
 
 
 def _may_be_alone(part: Component, budget: Budget) -> bool:
-    """Whether exact values may determine the whole part; takes the steps to find out, if they are left."""
+    """Whether exact values may determine the whole part and enough steps are left, which are then taken."""
     n = part.columns.size
     steps = _ELIMINATION * n**3
     if n > _MOST_UNKNOWNS or int((part.low == part.high).sum()) < n or budget.left < steps:
@@ -186,7 +186,7 @@ def _may_be_alone(part: Component, budget: Budget) -> bool:
 
 
 def with_open(evidence: Evidence, secret: Code, proof: Proof, left: Mask) -> Proof:
-    """The proof with the groups that are open: an unknown was not found out, and nothing settles them."""
+    """Returns the proof with its open groups: those with an unknown in ``left`` that nothing settles."""
     size, values = evidence.system.size, evidence.values
     box = proof.enclosure
     settled = secret.settles(box.lower == size, box.upper == 0).reshape(values, -1).any(axis=0)
@@ -197,17 +197,17 @@ def with_open(evidence: Evidence, secret: Code, proof: Proof, left: Mask) -> Pro
 
 @dataclass(frozen=True, eq=False)
 class Ends:
-    """Which ends of its range settle a count: at ``zero`` (nobody has it), at its ``size`` (everybody)."""
+    """Which ends of its range settle a count: its ``size`` (everybody has it), and ``zero`` if set."""
 
     size: Array
     zero: bool | Mask
 
     def met(self, x: Array) -> Mask:
-        """Which counts are at such an end."""
+        """Returns which counts are at such an end."""
         return np.asarray((x == self.size) | ((x == 0) & self.zero))
 
     def take(self, which: npt.NDArray[Any]) -> Ends:
-        """The same for some of the counts."""
+        """Returns the ends of some of the counts."""
         zero = self.zero if isinstance(self.zero, bool) else self.zero[which]
         return Ends(self.size[which], zero)
 
@@ -221,15 +221,15 @@ class Settled:
     lower, upper
         Bounds on every count, for every solution.
     open
-        Counts that may be settled, and were not found out in time.
+        Counts that may be settled, but this was not found out in time.
     empty
         Whether there is no solution.
     count
-        How many solutions there are, where all were listed.
+        How many solutions there are, if all were listed.
     solution
-        One of them, where one was found.
+        One of them, if one was found.
     certified
-        Whether what was concluded from there being no (further) solution was checked in whole numbers.
+        Whether every conclusion that no (further) solution exists was checked in whole numbers.
     interrupted
         Whether the search was stopped by hand.
     """
@@ -250,35 +250,36 @@ def _cost_of_pivot(part: Component) -> float:
 
 
 def _cost_of_question(part: Component) -> float:
-    """The steps of one question with the pivots that each is given at first."""
+    """Returns the steps of one question with its first allowance of pivots."""
     return float(_PIVOTS * part.matrix.shape[0]) * _cost_of_pivot(part)
 
 
 def _asks(part: Component) -> bool:
-    """Whether to ask about one count after the other: if a few questions cost no more than one programme."""
+    """Whether to ask about one count after another: if a few questions cost no more than one programme."""
     return Branching.takes(part) and _UNANSWERED * _cost_of_question(part) <= _cost_at_root(part)
 
 
 def affordable(part: Component, budget: Budget) -> bool:
-    """Whether a part is worth beginning with the steps that are left."""
+    """Whether a part can be begun with the steps that are left."""
     first = _cost_of_question(part) if _asks(part) else _cost_at_root(part)
     return first <= _SHARE * budget.left
 
 
 def settle(part: Component, ends: Ends, budget: Budget, *, interruptible: bool = False) -> Settled:
-    """Which counts are at one end of their range in every solution.
+    """Returns which counts are at one end of their range in every solution.
 
-    With ``interruptible`` Ctrl-C ends the search and keeps what is proved.
+    With ``interruptible``, Ctrl-C ends the search and keeps what is proved.
 
     Notes
     -----
-    Few unknowns are listed. Else one solution is found, and only a count at one of its ends in it can be
-    settled. Each solution shrinks the list, and so does each single step that leads from it to another.
-    In a part of few rows we ask of one count after the other whether a solution moves it (`Branching`): what
-    is refuted is checked in whole numbers, and narrows the box for the questions that follow. In others
-    every further solution must move some count of the list: max Σ moves subject to Σ moves ≥ 1, by HiGHS.
-    Where none is left to be found, the whole list is settled at once. Where rounding spoils the questions,
-    programmes answer the rest; all of the part then counts as certified only if theirs is.
+    With few unknowns, all solutions are listed. Otherwise one solution is found; only counts that are at one
+    of their ends in it can be settled. Each further solution shrinks this list of candidates, and so does
+    each single step from a solution to another. In a part of few rows, one candidate after another is asked
+    whether a solution moves it (`Branching`): a refutation is checked in whole numbers, and narrows the box
+    for the next questions. In other parts, every further solution must move some candidate: max Σ moves
+    subject to Σ moves ≥ 1, by HiGHS. When no such solution is left, all candidates are settled at once. If
+    rounding spoils the questions, programmes answer the rest; the whole part then counts as certified only if
+    their answer is.
     """
     n = part.columns.size
     if not n:  # a row whose counts are all known
@@ -299,7 +300,7 @@ def settle(part: Component, ends: Ends, budget: Budget, *, interruptible: bool =
 
 
 def list_solutions(part: Component) -> Settled | None:
-    """What all solutions have in common; None if there are too many to list."""
+    """Returns what all solutions have in common; None if there are too many to list."""
     nobody = np.zeros(part.columns.size, dtype=bool)
     if (part.high < part.low).any():
         return Settled(part.lower, part.upper, nobody, empty=True, count=0)
@@ -329,7 +330,7 @@ class _Search(ABC):
         self.walker = Walker(self.part)
 
     def run(self) -> Settled:
-        """What was found out until the steps were used up."""
+        """Returns what was found out before the steps were used up."""
         if (self.part.low > self.part.high).any():
             return self._result(empty=True)
         x, empty, certified = self._first()
@@ -340,26 +341,26 @@ class _Search(ABC):
         return self._rest()
 
     def stopped(self) -> Settled:
-        """What was found out until somebody stopped the search."""
+        """Returns what was found out before somebody stopped the search."""
         return replace(self._result(), interrupted=True)
 
     @abstractmethod
     def _first(self) -> tuple[Array | None, bool, bool]:
-        """A solution, whether it is known that none exists, and whether that was checked."""
+        """Returns a solution or None, whether it is known that none exists, and whether that was checked."""
 
     @abstractmethod
     def _rest(self) -> Settled:
-        """What the search for further solutions finds out about the candidates."""
+        """Returns what the search for further solutions finds out about the candidates."""
 
     def _strolls(self) -> Array:
-        """The solutions that walks from random starts end at."""
+        """Returns the solutions that walks from random starts end at."""
         if not self.walker.able or self.budget.left <= 0:
             return np.zeros((0, self.held.size))
         width = self.part.upper - self.part.lower + 1
         return self._mended(self.part.lower + np.floor(self.walker.rng.random((_WALKS, width.size)) * width))
 
     def _walk(self, x: Array) -> None:
-        """Walks to further solutions, from this one, until they move no more candidates."""
+        """Walks from this solution to further ones, until these move hardly any more candidates."""
         while self.walker.able and self.candidates.any() and self.budget.left > 0:
             chosen = np.flatnonzero(self.candidates & (x == self.held))
             if chosen.size > _WALKS:
@@ -373,18 +374,18 @@ class _Search(ABC):
             x = found[-1]
 
     def _mended(self, start: Array, held: Mask | None = None) -> Array:
-        """The solutions that walks from these starts end at."""
+        """Returns the solutions that walks from these starts end at."""
         self.budget.take(_LEAST + _STRIDE * start.shape[0] * self.part.entries / 1000)
         ends, solved = self.walker.mend(start, held)
         return np.array([x for x in ends[solved] if self.part.fits(x)])
 
     def _learn(self, x: Array) -> None:
-        """Drops what this solution, or a single step from it, moves."""
+        """Drops the candidates that this solution, or a single step from it, moves."""
         falls, rises = self.part.movable(x)
         self.candidates &= (x == self.held) & ~falls & ~rises
 
     def _moves(self) -> Array:
-        """How each count that may be settled moves away from its end: +1 from zero, −1 from above."""
+        """Returns how each candidate moves away from its end: +1 from the lower, −1 from the upper one."""
         return np.where(self.candidates, np.where(self.held == self.part.lower, 1.0, -1.0), 0.0)
 
     def _result(self, *, empty: bool = False, certified: bool = True) -> Settled:
@@ -396,7 +397,7 @@ class _Search(ABC):
 @final
 @dataclass
 class _Questions(_Search):
-    """One question after the other: whether a solution moves a count. Refutations are certain."""
+    """One question after another: whether a solution moves a count. Refutations are certain."""
 
     engine: Branching = field(init=False)
     walking: bool = True
@@ -438,13 +439,13 @@ class _Questions(_Search):
         return self._result()
 
     def _by_programmes(self) -> Settled:
-        """What integer programmes find out about the candidates that are left."""
+        """Returns what integer programmes find out about the candidates that are left."""
         others = _Programmes(self.part, self.ends, self.budget)
         others.candidates, others.proved, others.held = self.candidates, self.proved, self.held
         return others._rest()
 
     def _ask(self, unknown: int, pivots: int) -> bool:
-        """Whether it was found out if a solution moves a count."""
+        """Asks whether a solution moves a count; returns whether there was an answer."""
         if not self.candidates[unknown]:
             return True
         at_bottom = bool(self.held[unknown] == self.part.lower[unknown])
@@ -461,7 +462,7 @@ class _Questions(_Search):
         return answer.none or answer.solution is not None
 
     def _walk_while_it_helps(self) -> None:
-        """Walks from the last solution; once that moves nothing, not until questions get more pivots."""
+        """Walks from the last solution; once that moves nothing, waits until questions get more pivots."""
         before = int(self.candidates.sum())
         if self.walking:
             self._walk(self.start)
@@ -470,7 +471,7 @@ class _Questions(_Search):
     def _answer(
         self, pivots: int, unknown: int | None = None, least: float = 0.0, most: float = 0.0
     ) -> Reply:
-        """The engine's answer, paid for."""
+        """Returns the engine's answer, and takes its cost from the budget."""
         doing(f"search for proofs, {max(self.budget.spent, 0):,.0f} of {self.budget.steps:,.0f} steps")
         price, before = _cost_of_pivot(self.part), self.engine.pivots
         answer = self.engine.find(min(pivots, int(self.budget.left / price)), unknown, least, most)
@@ -481,7 +482,7 @@ class _Questions(_Search):
 @final
 @dataclass
 class _Programmes(_Search):
-    """Integer programmes that ask for a solution that moves something, in a part that is large."""
+    """Integer programmes, for large parts: each asks for a solution that moves some candidate."""
 
     def _first(self) -> tuple[Array | None, bool, bool]:
         x, over = find_solution(self.part, self.budget, nodes=_FEW_NODES)
@@ -514,25 +515,25 @@ class Budget:
     spent: float = 0.0
 
     def take(self, steps: float) -> None:
-        """Spends them."""
+        """Spends this many steps."""
         self.spent += steps
 
     @property
     def left(self) -> float:
-        """What is left, below zero where the last call took more."""
+        """How many steps are left; below zero if the last call took more."""
         return self.steps - self.spent
 
 
 def _cost_at_root(part: Component) -> float:
-    """The steps of one call of the integer solver that is hard at the root."""
+    """Returns the steps of one call of the integer solver that is hard at the root."""
     return (_CALL + _ROOT) * part.entries / 1000
 
 
 @dataclass(frozen=True, eq=False)
 class Wish:
-    """What a solution x, with choices of 0 or 1 after it, must have too, and a cost that is to be small.
+    """Further conditions on a solution x followed by choices of 0 or 1, and a cost to be made small.
 
-    low ≤ matrix @ (x, choices) ≤ high; there are as many choices as ``cost`` is longer than x.
+    low ≤ matrix @ (x, choices) ≤ high; ``cost`` has one entry for each count of x and for each choice.
     """
 
     cost: Array
@@ -544,10 +545,10 @@ class Wish:
 def find_solution(
     part: Component, budget: Budget, wish: Wish | None = None, *, nodes: int | None = None
 ) -> tuple[Array | None, bool]:
-    """A solution, or whether it is certain that none exists: an integer programme (HiGHS in SciPy).
+    """Returns a solution or None, and whether the solver says that none exists: HiGHS in SciPy.
 
-    The cost is brought to within half of the least possible, not below. An answer that floating point
-    spoilt counts as none found.
+    The solver stops once the cost is within half of the least possible. An answer spoilt by floating point
+    counts as none found.
     """
     from scipy.optimize import Bounds, LinearConstraint, milp
     from scipy.sparse import csr_array, hstack, vstack
@@ -592,7 +593,7 @@ def find_solution(
 
 
 def _with_pieces(part: Component) -> tuple[Any, Array, Array, Array]:
-    """Matrix, ends and upper bounds, with a choice for each piece of a row that has gaps."""
+    """Returns matrix, ends and upper bounds, with a choice for each piece of a row that has gaps."""
     from scipy.sparse import block_diag, csr_array, hstack, vstack
 
     if not part.gaps:

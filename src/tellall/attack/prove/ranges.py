@@ -1,4 +1,4 @@
-"""Ranges: the least and the largest that each whole-numbered unknown can be, over all solutions."""
+"""Ranges: the least and the largest value of each whole-numbered unknown, over all solutions."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ __all__ = ["Ranges", "find_ranges"]
 _LISTED = 10  # unknowns up to which all solutions are listed
 _STEP, _STRIDE = 3.0, 1.0  # steps of a set of walks, and of each walk per thousand entries
 _WALKS = 32  # at once
-_FAR = 0.5  # of the walks hold an unknown as far out as it can be, the others one step further than seen
+_FAR = 0.5  # of the walks hold an unknown at its bound, the others one step beyond what was seen
 
 
 @dataclass(frozen=True, eq=False)
 class Ranges:
-    """Bounds on every unknown that hold in all solutions, reached where ``open`` does not say otherwise.
+    """Bounds on every unknown that hold in all solutions; they are reached unless ``open`` says otherwise.
 
     Attributes
     ----------
     open
         Unknowns whose bounds may not be reached: the steps were used up before that was found out.
     solution
-        One solution; None where none was found.
+        One solution; None if none was found.
     empty
         Whether there is no solution.
     certified
@@ -51,24 +51,24 @@ class Ranges:
 def find_ranges(
     certain: Certain, upper: Array, effort: int, starts: Array, *, interruptible: bool = True
 ) -> Ranges:
-    """The range of every unknown from zero to ``upper``, within this many steps.
+    """Returns the range of every unknown from zero to ``upper``, within this many steps.
 
     Parameters
     ----------
     starts
-        Points near which solutions may be found, one a row; they decide how long it takes, nothing else.
+        Points near which solutions may be found, one per row; they only decide how long the search takes.
 
     Notes
     -----
     Bounds are propagated, and what is left falls into parts that share no unknown (`enclose`,
-    `WholeSystem.parts`). In each part solutions are collected: walks from the starts, then from known
-    solutions with one unknown held beyond what was seen of it. When walks find no more, one integer
-    programme asks for a solution in which any unknown goes beyond what was seen, and as many as possible:
-    with m_i the least value seen and c_i ∈ {0, 1}, x_i ≤ m_i − 1 where c_i = 1, the same above, Σ c ≥ 1.
-    Where it has no solution, what was seen is the range of all of them at once.
-    An unknown that no row bounds from above needs never be larger than the largest low end of a row: it is
-    capped there, and its range has no end. With ``interruptible`` Ctrl-C ends the search and keeps what was
-    found in parts that are finished.
+    `WholeSystem.parts`). In each part solutions are collected by walks: from the starts, then from known
+    solutions with one unknown held beyond the values seen so far. When walks find no more, one integer
+    programme asks for a solution in which at least one unknown, and as many as possible, go beyond the values
+    seen: with m_i the least value seen and c_i ∈ {0, 1}, x_i ≤ m_i − 1 if c_i = 1, likewise above, Σ c ≥ 1.
+    If it has no solution, the values seen are the ranges of all unknowns at once.
+    An unknown that no row bounds from above never needs to be larger than the largest low end of a row: it is
+    capped there, and its range has no upper end. With ``interruptible``, Ctrl-C ends the search and keeps
+    what was found in parts that are finished.
     """
     nobody = np.zeros(upper.size, dtype=bool)
     endless = np.isinf(upper)
@@ -127,11 +127,11 @@ def _ranges_of(part: Component, budget: Budget, starts: Array) -> Ranges:
 
 
 def _single(part: Component) -> Ranges | None:
-    """The ranges of a part of one row of ones, which bound propagation finds; None for any other."""
+    """Returns the ranges of a part of one row of ones, which bound propagation finds; None for any other."""
     if part.matrix.shape[0] != 1 or part.gaps or (part.matrix.data != 1).any():
         return None
     before = np.concatenate([[0.0], np.cumsum(part.upper - part.lower)[:-1]])
-    missing = part.low[0] - part.lower.sum()  # given to one unknown after the other
+    missing = part.low[0] - part.lower.sum()  # given to one unknown after another
     solution = part.lower + np.clip(missing - before, 0.0, part.upper - part.lower)
     return Ranges(part.lower, part.upper, np.zeros(part.columns.size, dtype=bool), solution)
 
@@ -174,7 +174,7 @@ class _Widening:
             self._learn(x)
 
     def _left(self) -> tuple[IntArray, IntArray]:
-        """Unknowns that may be less, and those that may be more, than was seen."""
+        """Returns the unknowns that may be less, and those that may be more, than was seen."""
         return np.flatnonzero(self.least > self.part.lower), np.flatnonzero(self.most < self.part.upper)
 
     def _walks(self, start: Array, held: Mask | None) -> None:
@@ -217,7 +217,7 @@ class _Widening:
         self.least, self.most = np.minimum(self.least, x - falls), np.maximum(self.most, x + rises)
 
     def _beyond(self, low: IntArray, high: IntArray) -> Wish:
-        """That a solution goes beyond what was seen, in as many unknowns as possible."""
+        """Returns the wish that a solution goes beyond what was seen, in as many unknowns as possible."""
         from scipy.sparse import csr_array
 
         part, n = self.part, self.part.columns.size
@@ -235,7 +235,7 @@ class _Widening:
         return Wish(np.concatenate([np.zeros(n), -np.ones(k)]), matrix, least, most)
 
     def _result(self, open_: Mask, *, certified: bool = True) -> Ranges:
-        """The ranges seen, and where they may not be all, the bounds known before."""
+        """Returns the ranges seen; for open unknowns, the bounds known before."""
         lower = np.where(open_, self.part.lower, self.least)
         upper = np.where(open_, self.part.upper, self.most)
         return Ranges(lower, upper, open_, self.seen[0], certified=certified)

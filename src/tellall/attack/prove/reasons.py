@@ -16,21 +16,21 @@ from tellall.release.equations import Certain, Evidence
 
 __all__ = ["Reason", "contradicting_rows", "contradiction", "reasons_for"]
 
-_TESTS = 400  # sets of rows that are tried at most
+_TESTS = 400  # most sets of rows that are tried
 _EFFORT = 500.0  # steps for each of them
 
 
 @dataclass(frozen=True, eq=False)
 class Reason:
-    """One published value that is used: low ≤ coefficients @ people ≤ high in every possible secret.
+    """One published value that a proof uses: low ≤ coefficients @ people ≤ high in every possible secret.
 
     Attributes
     ----------
     release, value
-        Which release, and which of its values, by index; −1 where it is a sum of neighbouring values, or
-        says that everybody has one value.
+        Which release, and which of its values, by index; −1 if it is a sum of neighbouring values, or says
+        that everybody has one value.
     coefficients
-        A number per person, of a categorical secret a row of them per value.
+        One number per person; for a categorical secret, one such row per value.
     low, high
         The least and the largest that the sum can be.
     gaps
@@ -46,7 +46,7 @@ class Reason:
 
 
 class _Rows:
-    """Certain rows, of which sets are tried."""
+    """Certain rows, to be tried in sets."""
 
     def __init__(self, certain: Certain, effort: float = _EFFORT) -> None:
         self.certain = certain
@@ -56,7 +56,7 @@ class _Rows:
         self.tests = 0
 
     def impossible(self, rows: IntArray, box: Enclosure) -> bool:
-        """Whether nothing in the box satisfies these rows; False too where that was not found out."""
+        """Whether nothing in the box satisfies these rows; False also if that was not found out."""
         self.tests += 1
         if self.tests > _TESTS:
             return False
@@ -81,7 +81,7 @@ class _Rows:
         )
 
     def near(self, unknown: int) -> IntArray:
-        """All rows that have to do with an unknown, the nearest first."""
+        """Returns all rows that are linked to an unknown, the nearest first."""
         from scipy.sparse import block_array
         from scipy.sparse.csgraph import breadth_first_order
 
@@ -105,10 +105,10 @@ def _reasons(evidence: Evidence, rows: _Rows, chosen: IntArray) -> tuple[Reason,
 
 
 def reasons_for(evidence: Evidence, person: int, value: int) -> tuple[Reason, ...]:
-    """Values that suffice to prove that a person has this value; none after too many tries.
+    """Returns published values that suffice to prove a person's value; none after too many tries.
 
-    The rows nearest to the count are tried first, then twice as many, and what suffices is made irreducible:
-    without any of them the rest would not suffice, as far as the search can tell.
+    The rows nearest to the count are tried first, then twice as many, and so on. What suffices is made
+    irreducible: without any one of them the rest would not suffice, as far as the search can tell.
     """
     rows, size = _Rows(evidence.certain), evidence.system.size.astype(np.float64)
     box = Enclosure(np.zeros(size.size), size, empty=False)
@@ -129,16 +129,16 @@ def reasons_for(evidence: Evidence, person: int, value: int) -> tuple[Reason, ..
 
 
 def contradiction(evidence: Evidence, effort: float = _EFFORT) -> tuple[Reason, ...]:
-    """Values that cannot all be true, none of them superfluous; none where nothing was found.
+    """Returns values that cannot all be true, none of them superfluous; empty if none were found.
 
-    ``effort`` is how many steps each set of values may take; with 0, bounds alone are asked.
+    ``effort`` is how many steps each set of values may take; with 0, only bounds are propagated.
     """
     rows, size = _Rows(evidence.certain, effort), evidence.system.size.astype(np.float64)
     return _reasons(evidence, rows, _contradicting(rows, Enclosure(np.zeros(size.size), size, empty=False)))
 
 
 def contradicting_rows(certain: Certain, upper: Array) -> IntArray:
-    """Rows that no whole numbers from zero to ``upper`` satisfy, none of them superfluous; maybe none."""
+    """Returns rows that no whole numbers from 0 to ``upper`` satisfy, none superfluous; possibly empty."""
     return _contradicting(_Rows(certain), Enclosure(np.zeros(upper.size), upper, empty=False))
 
 
@@ -150,11 +150,11 @@ def _contradicting(rows: _Rows, box: Enclosure) -> IntArray:
 
 
 def _irreducible(rows: IntArray, suffices: Callable[[IntArray], bool]) -> IntArray:
-    """A part of the rows that suffices, and no longer does without any one of them.
+    """Returns a subset of the rows that suffices, but not without any one of them.
 
     Notes
     -----
-    QuickXplain (Junker 2004): halves are given up or kept whole, about 2 k log₂(n/k) tries for k of n rows.
+    QuickXplain (Junker 2004): halves are dropped or kept whole, about 2 k log₂(n/k) tries for k of n rows.
     """
 
     def within(known: IntArray, fresh: bool, some: IntArray) -> IntArray:

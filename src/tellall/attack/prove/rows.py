@@ -43,7 +43,7 @@ _FIRST = (1, 3, 10, 30, 100, 300, 1000)
 
 
 class CertainRow(NamedTuple):
-    """A row that is in every solution, and how often it is at least."""
+    """A row that is in every solution, and the least number of times it occurs."""
 
     row: tuple[int, ...]
     least: int
@@ -58,7 +58,7 @@ class LikelyRow(NamedTuple):
 
 
 class PublishedCell(NamedTuple):
-    """A published cell: the columns of its table, its value of each, and the least and largest count."""
+    """A published cell: its table, its value of each column, and its least and largest count."""
 
     table: str
     cell: dict[str, str]
@@ -68,17 +68,17 @@ class PublishedCell(NamedTuple):
 
 @dataclass(frozen=True)
 class RowScore:
-    """How many rows were found that are there.
+    """How many of the rows found are in the true data.
 
     Attributes
     ----------
     certain, wrong
-        Rows said to be certain, and those of them that are not there as often as said.
+        How many rows were said to be certain, and how many of them occur less often than said.
     first
-        For some k: how many of the k likeliest rows (of all, where these are fewer) are there, by share and
-        by the baseline.
+        For some k: how many of the k likeliest rows (or of all, if there are fewer) are in the data, ranked
+        by share and by the baseline.
     present
-        How many different rows are there in truth.
+        How many different rows are in the data.
     """
 
     certain: int
@@ -98,12 +98,12 @@ class PossibleRows:
     rows
         The joint domain in C order, the last column changing fastest.
     lower, upper
-        The least and the largest number of times that each row can occur; ``upper`` is infinite where
-        nothing bounds it.
+        The least and the largest number of times that each row can occur; ``upper`` is infinite if nothing
+        bounds it.
     certain
         Rows in every solution, with their least count.
     solution
-        One solution, a count per row; None where none was found.
+        One solution, a count per row; None if none was found.
     unique
         Whether that is the only solution.
     likely
@@ -112,7 +112,7 @@ class PossibleRows:
         Rows whose bounds may not be reached, since the steps were used up.
     status
         "solved": every bound is reached. "not converged": some are ``open``. "contradictory": no rows have
-        all these tables; nothing is certain then, and ``contradiction`` names cells that cannot all be right.
+        all these tables, so nothing is certain; ``contradiction`` names cells that cannot all be right.
     """
 
     joint: Joint
@@ -176,12 +176,12 @@ class PossibleRows:
 
     @cached_property
     def solutions(self) -> Count | None:
-        """How many solutions there are; None where rows can occur any number of times."""
+        """How many solutions there are; None if rows can occur any number of times."""
         return count_rows(self.found)
 
     @cached_property
     def contradiction(self) -> tuple[PublishedCell, ...]:
-        """Cells that cannot all be right, none of them superfluous; none where nothing was found."""
+        """Cells that cannot all be right, none of them superfluous; empty if none were found."""
         if not self.found.empty:
             return ()
         certain, tables = self.joint.certain, self.joint.tables
@@ -200,7 +200,7 @@ class PossibleRows:
 
     @cached_property
     def _ranked(self) -> tuple[IntArray, Array, Array, str]:
-        """Rows that can occur in order, all shares, all chances under the model, and what the shares are."""
+        """Rows that can occur, in order; shares and model chances of all rows; what the shares are of."""
         model = maximum_entropy(self.joint)
         rng = np.random.default_rng(self.seed)
         share, kind = share_of_solutions(self.joint, self.found, model, self.draws, rng)
@@ -228,7 +228,7 @@ class PossibleRows:
         return {name: labels[code] for name, labels, code in zip(self.columns, self.labels, row, strict=True)}
 
     def score(self, truth: Dataset | Public | npt.ArrayLike) -> RowScore:
-        """How many of the certain and of the likeliest rows are in the true data.
+        """Returns how many of the certain and of the likeliest rows are in the true data.
 
         ``truth`` is the people, or their rows of codes in the order of ``columns``.
         """
@@ -245,7 +245,7 @@ class PossibleRows:
         return RowScore(int(certain.sum()), wrong, first, int(present.sum()))
 
     def _codes(self, truth: Dataset | Public | npt.ArrayLike) -> npt.NDArray[np.intp]:
-        """The row of each person, by index."""
+        """Returns the index of each person's row."""
         if isinstance(truth, Dataset | Public):
             public = truth.public if isinstance(truth, Dataset) else truth
             secret = truth.secret if isinstance(truth, Dataset) else None
@@ -286,7 +286,7 @@ def rows_from_tables(
     rng: Rng = 0,
     interruptible: bool = True,
 ) -> PossibleRows:
-    """How often each row can be in the data behind published tables; nothing but the tables is known.
+    """Returns how often each row can be in the data behind published tables, from the tables alone.
 
     Parameters
     ----------
@@ -295,10 +295,10 @@ def rows_from_tables(
         name; the tabulated column of Marginals is called "secret". Columns that are in no table are left
         out. A `CountTable` with ``where`` is about some of these people.
     people
-        How many people there are: "published" takes the number that the releases state, None takes no
-        number, or a number.
+        How many people there are: a number, "published" for the number that the releases state, or None for
+        an unknown number.
     proof_effort
-        Steps of the search for bounds, about a millisecond each; with 0 bounds are propagated alone.
+        Steps of the search for bounds, about a millisecond each; with 0, bounds are only propagated.
     draws
         How many random solutions ``likely`` counts.
     rng
@@ -306,10 +306,10 @@ def rows_from_tables(
 
     Notes
     -----
-    With x_r the number of people whose row is r, a cell c of a table says Σ_{r in c} x_r = its count, or
-    that it lies in the interval, or the set, of counts that its protections leave possible. Bounds are the
-    exact extremes of x_r over all whole-numbered solutions (`find_ranges`). Only what is certain is used for
-    them: noise without a bound says nothing for sure, and is used for ``likely`` alone.
+    With x_r the number of people whose row is r, a cell c of a table says that Σ_{r in c} x_r is its count,
+    or one of the counts that its protections leave possible. Bounds are the exact extremes of x_r over all
+    whole-numbered solutions (`find_ranges`). They use only what is certain: values with unbounded noise say
+    nothing for sure, and are used only for ``likely``.
 
     Examples
     --------
@@ -332,7 +332,7 @@ def rows_from_tables(
 def join_releases(
     releases: Release | CountTable | Sequence[Release | CountTable], people: int | str | None
 ) -> Joint:
-    """What releases and tables say together about the rows of their joint domain."""
+    """Returns what releases and tables say together about the rows of their joint domain."""
     given = [releases] if isinstance(releases, Release | CountTable) else list(releases)
     tables: list[CountTable] = []
     order: list[str] = []
@@ -359,5 +359,5 @@ def _people(tables: Sequence[CountTable], people: int | str | None) -> int | Non
 
 
 def _seed(rng: Rng) -> np.random.SeedSequence:
-    """A seed that every reading of the answer starts from anew."""
+    """Returns a seed, so that every reading of the answer gives the same draws."""
     return np.random.SeedSequence(as_rng(rng).integers(0, 2**63).item())

@@ -76,8 +76,8 @@ class Reconstruction(InNotebook):
         What kind of secret was attacked.
     estimate
         The decoder's own minimiser, in [0, 1] under the box; one column per value of a categorical secret.
-        Of a real number the posterior mean, or the most probable value within the bounds if there are any
-        (its `interval` says how far that may be off).
+        For a real number, the posterior mean, or the most probable value within the bounds if there are any
+        (its `interval` says how far off that may be).
     guess
         The bit, the code of the category, or the number guessed for each person.
     status
@@ -89,7 +89,7 @@ class Reconstruction(InNotebook):
     proof
         What is the same in every secret that fits, and how it was found.
     known
-        What the attacker knew beside the public columns.
+        What the attacker knew besides the public columns.
     """
 
     secret: Secret
@@ -109,12 +109,12 @@ class Reconstruction(InNotebook):
 
     @property
     def n(self) -> int:
-        """How many people."""
+        """How many people there are."""
         return self.guess.size
 
     @property
     def judged(self) -> _Mask:
-        """Whom a score is about: the people of the releases, without those whose secret was known before."""
+        """Which people a score is about: those of the releases whose secret was not known before."""
         if not self.known.secrets:
             return self.evidence.covered
         judged = self.evidence.covered.copy()
@@ -123,12 +123,12 @@ class Reconstruction(InNotebook):
 
     @property
     def skipped(self) -> tuple[str, ...]:
-        """What the attacker cannot use of the releases, and why."""
+        """Parts of the releases that the attacker cannot use, and why."""
         return self.evidence.skipped
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What is odd about the values, and what was done about what the attacker does not know."""
+        """What is odd about the values, and how gaps in the attacker's knowledge were handled."""
         return (*self.evidence.notes, *((self.proof.note,) if self.proof.note else ()))
 
     @property
@@ -157,7 +157,7 @@ class Reconstruction(InNotebook):
 
     @cached_property
     def limits(self) -> NumberLimits:
-        """The least and the largest number that each person can have, whatever the others have; see there."""
+        """The least and the largest number that each person can have, whatever the others have."""
         from tellall.attack.prove.limits import find_limits
 
         if not isinstance(self._decoded, DecodedReals):
@@ -171,17 +171,17 @@ class Reconstruction(InNotebook):
         Notes
         -----
         "proved": the same bit or category in every secret consistent with the evidence, by bound propagation,
-        by the search that follows it (`prove`), or because all such secrets were listed. Complete where
+        by the search that follows it (`prove`), or because all such secrets were listed. Complete if
         `undecided` is zero.
         "linear": the person's unit vector lies in the row space of the operator. O(P³) for P groups of equal
-        people; where P is beyond the Gram limit the row space is not computed and "linear" is not claimed.
+        people; if P is beyond the Gram limit, the row space is not computed and "linear" is not claimed.
         """
         linear = linear_groups(self.evidence)[self.evidence.groups.index]
         return np.where(self.proved, "proved", np.where(linear, "linear", "no"))
 
     @cached_property
     def proved(self) -> _Mask:
-        """Who is "proved", without the row space that `identified` asks for: O(P) for P groups."""
+        """Which people are "proved", without the row space that `identified` computes: O(P) for P groups."""
         return proved_groups(self.evidence, self.secret, self._decoded)[self.evidence.groups.index]
 
     @property
@@ -193,14 +193,14 @@ class Reconstruction(InNotebook):
 
     @cached_property
     def survival(self) -> Survival | None:
-        """How many wrong equations ℓ1 decoding survives, certified; None where that is not found out."""
+        """How many wrong equations ℓ1 decoding survives, certified; None if that was not computed."""
         return survival_of(self.evidence) if self.secret.levels else None
 
     def reasons(self, person: int) -> tuple[Reason, ...]:
-        """Published values that suffice to prove one person's secret; empty where it is not proved.
+        """Returns published values that suffice to prove one person's secret; empty if it is not proved.
 
-        None of them is superfluous. Empty too where a proof takes too many tries to be taken apart.
-        ``person`` is the row in the file of people, from zero.
+        None of them is superfluous. Also empty if it takes too many tries to find them. ``person`` is the row
+        in the file of people, from zero.
         """
         if not -self.n <= person < self.n:
             raise invalid("person", f"a row from 0 to {self.n - 1}", person)
@@ -210,14 +210,14 @@ class Reconstruction(InNotebook):
 
     @cached_property
     def possible(self) -> Count | None:
-        """How many secrets satisfy all that is certain; None of real numbers, and where they are too many."""
+        """How many secrets satisfy all that is certain; None for real numbers and very large problems."""
         from tellall.attack.prove.counting import count_secrets
 
         return count_secrets(self.evidence, self.proof, self.secret)
 
     @cached_property
     def contradiction(self) -> tuple[Reason, ...]:
-        """Published values that cannot all be true, none of them superfluous; empty where none was found."""
+        """Published values that cannot all be true, none of them superfluous; empty if none were found."""
         return contradiction(self.evidence)
 
     def __repr__(self) -> str:
@@ -247,7 +247,7 @@ def reconstruct(
     may_include: bool = False,
     known_secrets: Mapping[int, Any] | None = None,
 ) -> Reconstruction:
-    """The best guess at everybody's secret from one or several releases and the public columns.
+    """Returns the best guess at everybody's secret, from one or several releases and the public columns.
 
     Parameters
     ----------
@@ -255,55 +255,54 @@ def reconstruct(
         One release, or several of any kinds to be solved together.
     public
         The attacker's view of the people: everybody whom the attacker knows, with the columns that are known
-        (``people.public.only("age", "sex")``, ``.take(rows)``). Each release speaks of its own part of them.
-        Tables of columns that are not known are added up over these, and where that is small these are
-        solved for together with the secret (``notes`` says which was done); what cannot be used is listed in
+        (``people.public.only("age", "sex")``, ``.take(rows)``). Each release is about its own part of them.
+        Tables are summed over columns that are not known; in small problems these columns are instead solved
+        for together with the secret (``notes`` says which was done). What cannot be used is listed in
         ``skipped``, with the reason.
     decoder
         "least-squares", "lp" (robust to gross errors), "posterior" (the strongest), "exhaustive" (every
         secret that fits, for few people), or "auto" to let tellall choose and say what it chose. For real
         numbers, "least-squares".
     prior
-        The rate of the secret (of each of its values, where it has more than two; the mean and the standard
-        deviation over people of a real number), if the attacker knows it; estimated from the releases
-        otherwise.
+        The rate of the secret, if the attacker knows it; otherwise it is estimated from the releases. One
+        rate per value if the secret has more than two; for a real number, the mean and the standard deviation
+        over people.
     rng
         For the simulated secrets on which confidences are checked, and the variance estimates of large
-        problems. Without it a fixed seed: the same evidence gives the same answer.
+        problems. By default a fixed seed: the same evidence gives the same answer.
     bounds
-        The least and the largest value of a real secret, if the attacker knows them; None for the one that
-        is not known: ``(0, None)`` where no number is negative.
+        The least and the largest value of a real secret, if the attacker knows them; None for an unknown one:
+        ``(0, None)`` if no number is negative.
     device
-        Where the equations of a bit or a category are solved: "cpu", "cuda", "cuda:1". Without such a device,
-        or for equations that have no form there, the CPU, with a warning. The guesses are the same.
+        Where the equations of a bit or a category are solved: "cpu", "cuda", "cuda:1". If there is no such
+        device, or the equations cannot be moved to it, the CPU is used, with a warning. The guesses are the
+        same.
     proof_effort
         How many steps, about a millisecond each, the search for proofs may take after the bounds; 0 for
-        bounds alone. A number of steps and not a time, so that the same input gives the same proofs.
-        ``undecided`` says how many people were left when they were used up. Ctrl-C ends the search and
-        keeps what is proved.
+        bounds alone. It is a number of steps, not a time, so that the same input gives the same proofs.
+        ``undecided`` says how many people were left open when the steps were used up. Ctrl-C ends the search
+        and keeps what is proved.
     missing
-        How many people the releases count of whom the attacker knows nothing. Read off exact totals where
-        there are such.
+        How many people the releases count who are not in the view. Read off exact totals if there are any.
     may_include
         Whether the view holds people who may not be in the releases (a register against a sample).
     known_secrets
-        What the attacker knows of some people already: values by row. A score leaves these people out.
+        Secrets that the attacker knows already: values by row. A score leaves these people out.
 
     Notes
     -----
     Real secrets are not rounded: see `decode_reals`. Exact and rounded values bound counts. Bounds are
     propagated first, then the search looks for counts that are the same in every secret that fits (`prove`):
     what these settle is proved. The rest goes to the decoder (see `decode` for the choice). Least squares
-    works on groups of people whom no release tells apart, ridge at the prior, box
+    works on groups of people whom no release tells apart, with the ridge at the prior and the box
     at the bounds (linear-reconstruction, Theorem 2.1, with ridge and box added). The guess is the estimate
-    rounded at 1/2. The confidence is the evidence's own Gaussian opinion of a group's count t (posterior
-    divided by prior: mean r, variance τ) times a Binomial(c, π) prior within the bounds,
+    rounded at 1/2. The confidence multiplies the evidence's own Gaussian opinion of a group's count t
+    (posterior divided by prior: mean r, variance τ) by a Binomial(c, π) prior within the bounds,
 
         P(t = j) ∝ C(c, j) π^j (1−π)^(c−j) exp(−(j − r)²/(2τ)),
 
-    and P(s_i = 1) = E[t]/c; for a person alone in the group these are the log-odds
-    logit(π) + (2r − 1)/(2τ). Where the box and this model disagree about a
-    person, the confidence is 1/2.
+    and P(s_i = 1) = E[t]/c; for a person alone in the group the log-odds are logit(π) + (2r − 1)/(2τ). If the
+    box and this model disagree about a person, the confidence is 1/2.
     """
     if not isinstance(releases, Release | Iterable):
         raise invalid("releases", "a Release or a list of them", releases)
@@ -341,9 +340,9 @@ def reconstruct_releases(
     interruptible: bool = True,
     known: Knowledge = EVERYTHING,
 ) -> Reconstruction:
-    """What `reconstruct` gives for releases that have been checked; the ``proof`` where it is known.
+    """Returns what `reconstruct` gives for releases that have been checked; give ``proof`` if it is known.
 
-    With ``interruptible`` Ctrl-C ends the search for proofs and nothing else.
+    With ``interruptible``, Ctrl-C ends the search for proofs and nothing else.
     """
     levels = releases[0].levels
     where = find_device(device) if levels else HOST
@@ -372,9 +371,9 @@ def reconstruct_from(
     decompose: Decompose = Whitened.of,
     proof: Proof | None = None,
 ) -> Reconstruction:
-    """The best guess at everybody's secret from the evidence of these releases.
+    """Returns the best guess at everybody's secret from the evidence of these releases.
 
-    ``decompose`` decomposes the equations of a real secret; draws of one release can share that, and the
+    ``decompose`` decomposes the equations of a real secret; draws of one release can share the result, and
     decoders of one release can share the ``proof``.
     """
     secret = Secret.of(releases[0].levels)
@@ -422,10 +421,10 @@ def reconstruct_from(
 def _decode_counts(
     evidence: Evidence, secret: Code, decoder: str, rates: Array | None, rng: np.random.Generator
 ) -> tuple[Evidence, DecodedCounts, Array]:
-    """What follows about every count.
+    """Returns the evidence used, what the decoder concludes about every count, and the rates assumed.
 
-    Where values cannot all be true, some are taken for gross errors: no bounds follow from them, and nobody's
-    chance is surer than the values about them that fit.
+    If the values cannot all be true, some are treated as gross errors: bounds are no longer used, and each
+    chance moves towards the assumed rate by the share of values about that group that misfit.
     """
     decoded, assumed = _decode_open(evidence, secret, decoder, rates, rng)
     if decoded.status.word != "contradictory" or evidence.contaminated:
@@ -441,7 +440,7 @@ def _decode_counts(
 def _decode_open(
     evidence: Evidence, secret: Code, decoder: str, rates: Array | None, rng: np.random.Generator
 ) -> tuple[DecodedCounts, Array]:
-    """What the bounds and then the decoder conclude about every unknown, and the rates assumed."""
+    """Returns what the bounds and then the decoder conclude about every unknown, and the rates assumed."""
     undecided = leave_undecided(evidence, secret, rates)
     value = evidence.enclosure.lower.copy()
     chance = value / evidence.system.size
@@ -463,10 +462,10 @@ def _decode_open(
 
 
 def _through_swaps(chance: Array, rate: Array, releases: Sequence[Release]) -> Array:
-    """The chance of a person's own secret, from the chance of the secret that they have after swapping.
+    """Returns the chance of each person's own secret, from the chance of the one they have after swapping.
 
-    Exact but for the rate: a swapped person holds somebody else's. Several releases, each swapped in its own
-    way, are about different secrets; there only the law of the error accounts for the swaps.
+    Exact except for the rate: a swapped person holds somebody else's secret. Several releases, each with its
+    own swaps, are about different secrets; for those only the law of the error accounts for the swaps.
     """
     if len(releases) == 1:
         for protection in releases[0].protections:
@@ -482,7 +481,7 @@ _MUCH = 0.5  # share of hidden values above which those shown say little about t
 
 
 def _with_doubts(status: Status, releases: Sequence[Release], public: Public, decoder: str) -> Status:
-    """The status, changed where the model of the errors is known to be wrong."""
+    """Returns the status, "uncalibrated" if the model of the errors is known to be wrong."""
     if not status.settled:
         return status
     checks = (_unknown_law, _selection, _sampling, _gross_errors, _shared_noise)
@@ -511,7 +510,7 @@ def _selection(release: Release, decoder: str) -> str:
 
 
 def _models_selection(release: Release) -> bool:
-    """Whether the intervals of hidden values say all that the choice of them says."""
+    """Whether the intervals of hidden values hold all the information in which values are hidden."""
     threshold = threshold_of(release.protections, 1.0) if release.statistic.counts_people else None
     return threshold is not None and threshold.complete
 
@@ -525,13 +524,13 @@ def _sampling(release: Release, decoder: str) -> str:
 def _gross_errors(release: Release, decoder: str) -> str:
     """Gross errors are no minority, so nothing distinguishes them from the rest.
 
-    Complemented counts are a minority again where they are nearly all. They are then turned round, which
+    If nearly all counts are complemented, they are turned round, and the others become the minority. This
     ignores how hidden values were selected.
     """
     law, turned = turn_back(release.noise)
     share = max(map(_gross_share, law.parts if isinstance(law, Sum) else (law,)), default=0.0)
     if share >= _MINORITY:
-        reason = f"{percent(share)} of the values have gross errors, which nothing tells from the others"
+        reason = f"{percent(share)} of the values have gross errors, indistinguishable from the rest"
         return f"{reason}; confidence may be too high"
     if turned and any(protection.hides for protection in release.protections):
         return "gross errors and suppression together select what is shown; confidence may be too high"
@@ -544,7 +543,7 @@ def _gross_share(law: Noise) -> float:
 
 
 def _shared_noise(release: Release, decoder: str) -> str:
-    """Cells have noise in common, which decoders take for independent."""
+    """Cells share noise, which decoders treat as independent."""
     shared = any(isinstance(each, WalshNoise) and each.std != 0 for each in release.protections)
     return "cells share noise; confidence may be too high" if shared else ""
 
@@ -552,10 +551,10 @@ def _shared_noise(release: Release, decoder: str) -> str:
 def _warn_if_mostly_hidden(
     status: Status, evidence: Evidence, releases: Sequence[Release], *, rate_known: bool
 ) -> Status:
-    """The status, changed where nothing is said about the secret, or too little about its rate.
+    """Returns the status, "uncalibrated" if too little is published about the secret or its rate.
 
-    Where values are hidden and nothing is known of them, as after complementary suppression, those shown are
-    no fair sample of all: a rate read off them is wrong where they are the fewer.
+    If nothing is known about hidden values, as after complementary suppression, the values shown are not a
+    fair sample: a rate read off them is wrong if most values are hidden.
     """
     if not status.settled or any(part.hidden is not None for part in evidence.parts):
         return status

@@ -1,4 +1,4 @@
-"""Decoders: from the counts that the bounds leave open to an estimate and the chance of every person."""
+"""Decoders: an estimate of the counts that the bounds leave open, and the chance of every person."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ __all__ = [
 
 _LISTED = 24  # unknowns up to which "auto" lists every secret that fits
 _PROPAGATED = 5000  # unknowns up to which "auto" can afford expectation propagation, O(unknowns³) a step
-_AS_GOOD = 1.3  # times the LP's misfit, which fits some of the noise as well
+_AS_GOOD = 1.3  # times the LP's misfit; the LP also fits some of the noise
 _GROSS = 4.0  # a residual this many times its usual size is a gross error
-_FEW_ODD = 0.01  # share of gross errors that noise with heavy tails has as well
+_FEW_ODD = 0.01  # share of gross errors that heavy-tailed noise alone may show
 _LP_GRAM = 3000  # unknowns up to which the LP's confidences come from a factorised Gram matrix
 
 
@@ -55,7 +55,7 @@ class Decoded:
     name
         The decoder that it came from.
     proved
-        Which counts are the same in everything that fits, where the decoder found out.
+        Which counts are the same in everything that fits, if the decoder found out.
     """
 
     value: Array
@@ -76,7 +76,7 @@ class DecodedCounts(Decoded):
 
 
 def decode(name: str, undecided: Undecided, rng: np.random.Generator) -> DecodedCounts:
-    """What the decoder of that name concludes; "auto" chooses one.
+    """Returns what the decoder of that name concludes; "auto" chooses one.
 
     Notes
     -----
@@ -90,10 +90,10 @@ def decode(name: str, undecided: Undecided, rng: np.random.Generator) -> Decoded
     else, and where the posterior fails its own checks       least squares
     ======================================================== =======================================
 
-    Where two were tried, the one whose whole counts miss the values by less (weighted absolute misfit beyond
-    the rounding intervals) is kept; of posterior and LP, whose minimiser nothing beats at that, the posterior
-    where it misses them by at most 1.3 times as much. A posterior that failed its checks, the rehearsal
-    apart, is not kept unless it fits the values. The statistics say what was tried.
+    If two were tried, the one whose whole counts miss the values by less is kept (weighted absolute misfit
+    beyond the rounding intervals). Nothing beats the LP at that, so the posterior is kept if it misses the
+    values by at most 1.3 times as much as the LP. A posterior that failed any check but the rehearsal is kept
+    only if it fits the values. The statistics say what was tried.
     """
     return _choose(undecided, rng) if name == "auto" else DECODERS[name](undecided, rng)
 
@@ -110,7 +110,7 @@ def _choose(undecided: Undecided, rng: np.random.Generator) -> DecodedCounts:
         tried.append(_posterior(undecided, rng))
         if tried[0].status.settled:
             return tried[0]
-        # intervals of withheld values tell more, and are harder to be sure with; under noise it is chance
+        # intervals of withheld values say more but make it harder to be sure; under noise, chance decides
         # which values are withheld, and leaving them out would mislead
         if whole is not undecided and np.isfinite(undecided.rows.bound).all():
             alone = _posterior(replace(undecided, everything=None), rng)
@@ -130,10 +130,10 @@ def _choose(undecided: Undecided, rng: np.random.Generator) -> DecodedCounts:
 
 
 def _worth_keeping(loose: Decoded, undecided: Undecided) -> bool:
-    """Whether a posterior that is not trusted is: it settled, and passed its checks or fits the values.
+    """Whether to keep a posterior that is not trusted: it settled, and passed its checks or fits the values.
 
-    One that passed all checks but the rehearsal has a temperature. One whose residuals are not of the
-    predicted size has locked into some secret: the right one, if that fits.
+    One that passed all checks but the rehearsal has a temperature. One whose residuals do not have the
+    predicted size has locked onto some secret; if that secret fits, it is the right one.
     """
     if loose.status.word != "uncalibrated":
         return False
@@ -142,7 +142,7 @@ def _worth_keeping(loose: Decoded, undecided: Undecided) -> bool:
 
 
 def _posterior_is_affordable(undecided: Undecided) -> bool:
-    """Whether message passing applies, or expectation propagation takes seconds."""
+    """Whether message passing applies, or expectation propagation takes only seconds."""
     rows, unknowns = undecided.operator.shape
     if min(rows, unknowns) <= _PROPAGATED:
         return True
@@ -152,23 +152,23 @@ def _posterior_is_affordable(undecided: Undecided) -> bool:
 
 
 def _misfit(undecided: Undecided, value: Array, *, most: float = np.inf) -> float:
-    """How far counts are from the values, beyond the intervals and in units of the noise; each up to most."""
+    """Returns how far counts are from all values, beyond intervals, in units of noise; each up to `most`."""
     return float(np.sum(np.minimum(_missed(undecided, value), most)))
 
 
 def _missed(undecided: Undecided, value: Array) -> Array:
-    """How far counts are from each value, beyond its interval and in units of the noise."""
+    """Returns how far counts are from each value, beyond its interval and in units of the noise."""
     off = np.abs(undecided.operator @ value - undecided.rows.target) - undecided.rows.slack
     return np.asarray(np.maximum(off, 0.0) / undecided.rows.rest)
 
 
 def nearest(undecided: Undecided, *, ridge: float = 1.0) -> Solution:
-    """The counts within the box that come nearest to the values, by least squares; see :func:`_box`."""
+    """Returns the counts within the box that come nearest to the values, by least squares; see `_box`."""
     return LeastSquares().prepare(_box(undecided, ridge)).solve(undecided.rows.target)
 
 
 def _box(undecided: Undecided, share: float = 1.0) -> BoxProblem:
-    """Least squares within the box, with the ridge at the prior, or a share of it."""
+    """Returns the problem of least squares within the box, with `share` times the ridge of the prior."""
     prior = undecided.prior
     weights, ridge = 1 / undecided.rows.spread**2, share / prior.variance
     return BoxProblem(undecided.operator, weights, ridge, prior.mean, undecided.lower, undecided.upper)
@@ -186,7 +186,7 @@ def _least_squares(undecided: Undecided, rng: np.random.Generator) -> DecodedCou
 
 
 def _gaussian_chance(undecided: Undecided, prepared: Any, rng: np.random.Generator) -> Array:
-    """Each person's chance from the evidence's own Gaussian opinion: the posterior divided by the prior."""
+    """Returns each person's chance from the evidence's own Gaussian opinion: posterior divided by prior."""
     ridge, center = prepared.problem.ridge, prepared.problem.center
     mean, variance = prepared.posterior(undecided.rows.target, rng=rng)
     precision = np.maximum(1 / variance - ridge, 1e-12 * ridge)
@@ -196,9 +196,9 @@ def _gaussian_chance(undecided: Undecided, prepared: Any, rng: np.random.Generat
 
 
 def _least_absolute(undecided: Undecided, rng: np.random.Generator) -> DecodedCounts:
-    """ℓ1 decoding with the box, of complete tables on their contrasts.
+    """ℓ1 decoding with the box; complete tables are decoded on their contrasts.
 
-    Where gross errors are declared, or show, also on cells: the counts that more values agree with are kept.
+    If gross errors are declared or show up, cells are decoded too, and the nearer answer is kept.
     """
     cells, contrasts = undecided.cells, undecided.orthogonal
     found = _least_absolute_of(contrasts.whole, rng)
@@ -211,22 +211,22 @@ def _least_absolute(undecided: Undecided, rng: np.random.Generator) -> DecodedCo
 
 
 def _nearer(undecided: Undecided, tried: list[DecodedCounts]) -> DecodedCounts:
-    """The answer whose whole counts miss the values by least, a gross error being as bad as any other."""
+    """Returns the answer whose whole counts miss the values by least; gross errors all count alike."""
     return min(tried, key=lambda each: _misfit(undecided, np.round(each.value), most=_GROSS))
 
 
 def _least_absolute_of(undecided: Undecided, rng: np.random.Generator) -> DecodedCounts:
     """ℓ1 decoding of these rows; chances from the Gaussian posterior on the rows that it explains.
 
-    Rows missed by more than four times the usual (median) residual are taken for gross errors.
+    Rows missed by more than four times the usual (median) residual count as gross errors.
     """
     inside = np.minimum(
         undecided.rows.slack, undecided.rows.bound
-    )  # of whole counts the interval ends at the last
+    )  # for whole counts the interval ends at the last one
     problem = AbsoluteProblem(
         undecided.operator, 1 / undecided.rows.rest, undecided.lower, undecided.upper, inside
     )
-    # of several minimisers the steps find one within the box, the simplex method a corner of it
+    # if there are several minimisers, the steps find one inside the box, the simplex method a corner of it
     solution = LeastAbsolute(exact_limit=0).prepare(problem).solve(undecided.rows.target)
     off = _missed(undecided, solution.value)
     seen = off[~undecided.rows.unseen]
@@ -245,9 +245,9 @@ def _least_absolute_of(undecided: Undecided, rng: np.random.Generator) -> Decode
 def _posterior(undecided: Undecided, rng: np.random.Generator) -> DecodedCounts:
     """The posterior mean of every count under prior, noise and all evidence.
 
-    Where there are gross errors, on cells and on contrasts until one is trusted, else the one that fits. The
-    yes and the no cell of a table stay two rounding intervals: one would be as much, but expectation
-    propagation finds its way to a secret that fits far less often.
+    With gross errors, cells and contrasts are both tried until one is trusted; if neither is, the nearer one
+    is kept. The yes and the no cell of a table stay two rounding intervals: one would say as much, but with
+    it expectation propagation finds a secret that fits far less often.
     """
     undecided = replace(undecided, pairs=True)
     first, cells = undecided.contrasts, undecided.cells
@@ -265,7 +265,7 @@ def _posterior_of(undecided: Undecided, rng: np.random.Generator) -> DecodedCoun
     """The posterior from these rows."""
     operator, group, left = undecided.operator, None, None
     rows = slice(0, undecided.rows.target.size)
-    if undecided.secret.exclusive:  # the prior says that everybody has one value, no row does
+    if undecided.secret.exclusive:  # the prior, not a row, says that everybody has one value
         rows = slice(0, undecided.rows.target.size - undecided.groups)
         operator = RowSelect(operator, np.arange(rows.stop))
         group, left = undecided.index % undecided.groups, undecided.rows.target[rows.stop :]
@@ -289,16 +289,16 @@ def _posterior_of(undecided: Undecided, rng: np.random.Generator) -> DecodedCoun
 
 
 def _exhaustive(undecided: Undecided, rng: np.random.Generator) -> DecodedCounts:
-    """Every secret that fits: chances are shares of them, each weighed by the prior's rate.
+    """Lists every secret that fits; chances are shares of these, each weighted by the prior's rate.
 
-    That is the posterior where every error within its bound is as likely as any other.
+    This is the posterior if all errors within their bounds are equally likely.
     """
     problem, target = _whole_problem(undecided)
     undecided = undecided.whole
     if not np.isfinite(undecided.rows.bound).all():
         raise invalid(
             "decoder",
-            "another than 'exhaustive', since the noise has no bound and every secret fits",
+            "other than 'exhaustive', since the noise has no bound and every secret fits",
             "exhaustive",
         )
     found = Exhaustive().prepare(problem).solve(target, sizes=undecided.size)
@@ -310,14 +310,14 @@ def _exhaustive(undecided: Undecided, rng: np.random.Generator) -> DecodedCounts
 
 
 def _whole_problem(undecided: Undecided) -> tuple[WholeProblem, Array]:
-    """The counts that are open, with everything that is certain about them, and the rows' middles."""
+    """Returns the open counts with everything that is certain about them, and the middles of the rows."""
     assert undecided.evidence is not None
     certain, box = undecided.evidence.certain, undecided.evidence.enclosure
     decided = np.where(box.lower < box.upper, 0.0, box.lower)
     low, high = (side - certain.operator @ decided for side in (certain.low, certain.high))
     operator = certain.operator.take(undecided.index)
     net, reach = operator @ undecided.upper, operator.squared() @ undecided.upper
-    # of a row with one end, which counts people, the other is what its people come to at most
+    # a row that counts people and has only one end gets the other from the most that its people can add up to
     low = np.where(np.isfinite(high), np.maximum(low, (net - reach) / 2), low)
     high = np.where(np.isfinite(low), np.minimum(high, (net + reach) / 2), high)
     said = np.isfinite(low) & np.isfinite(high)
@@ -330,14 +330,14 @@ def _whole_problem(undecided: Undecided) -> tuple[WholeProblem, Array]:
 
 
 def _weighed(solutions: Any, undecided: Undecided) -> Array:
-    """The mean of the solutions, each as probable as the prior makes it."""
+    """Returns the mean of the solutions, each weighted by its prior probability."""
     from scipy.special import softmax
 
     return np.asarray(softmax(undecided.secret.log_prior(solutions, undecided.prior)) @ solutions)
 
 
 def linear_groups(evidence: Evidence) -> npt.NDArray[np.bool_]:
-    """Whether the equations alone fix what each group has; only people alone in their group."""
+    """Whether the equations alone determine each group's secret; only for groups of one person."""
     size = evidence.system.size
     if size.size > LeastSquares().gram_limit:
         return np.zeros(len(evidence.groups), dtype=bool)
@@ -345,7 +345,7 @@ def linear_groups(evidence: Evidence) -> npt.NDArray[np.bool_]:
 
 
 def proved_groups(evidence: Evidence, secret: Secret, decoded: Decoded | None) -> npt.NDArray[np.bool_]:
-    """Whether the bounds, or the list of all secrets, leave each group one value."""
+    """Whether the bounds, or the list of all secrets, leave each group only one value."""
     if not isinstance(secret, Code) or evidence.enclosure.empty:
         return np.zeros(len(evidence.groups), dtype=bool)
     box, size = evidence.enclosure, evidence.system.size
@@ -359,34 +359,36 @@ def proved_groups(evidence: Evidence, secret: Secret, decoded: Decoded | None) -
 # Misfits: published values that no secret near the others can have.
 
 CONTRADICTION = 5.0  # residuals this many times the declared noise are not bad luck
-_BEYOND_LUCK = 20.0  # nor is a single one this large, of millions and under any law without gross errors
+_BEYOND_LUCK = 20.0  # nor is one this large, even among millions, under any law without gross errors
 _SUSPECT = 1.5  # exact counts are usually met within half their spread
 _LOOSE = 1e-3  # of the ridge, where only the equations should count
-_ADVICE = "declare the noise they have, or bring the people whom they are about"
+_ADVICE = "declare the noise they have, or supply the people they are about"
 
 
 @dataclass(frozen=True)
 class Misfit:
-    """How badly the values are met: the root mean square in spreads, and how many do not fit the others."""
+    """How badly the values are met: root mean square residual in spreads, and how many misfit the others."""
 
     excess: float
     values: int = 0
 
 
 def find_misfit(decoded: Decoded, evidence: Evidence, undecided: Undecided | None = None) -> Misfit:
-    """How far the published values are from any secret; no value misfits where that was not found out.
+    """Returns how far the published values are from any secret; no misfits if that was not found out.
 
     Notes
     -----
-    A value whose error has a bound (zero for exact ones) misfits beyond that bound and five times the spread
-    it is given, half a person for an exact count; another beyond twenty times its spread. The mean square of
-    all residuals would not show one wrong value of thousands. Where gross errors are declared none is odd.
+    A value whose error has a bound (zero for exact ones) misfits if it is missed by more than that bound plus
+    five times its spread, half a person for an exact count; any other value if it is missed by more than
+    twenty times its spread. The mean square of all residuals would not show one wrong value among thousands.
+    If gross errors are declared, no value is a misfit.
 
-    A decoder's answer leans towards the prior, which alone can miss a value by that much where a rare secret
-    is common in one group. So what looks odd is solved again, with the ridge λ a thousandth. Least squares
-    spreads one error over many values, where these are few: if a secret had all of some exact values, the
-    minimum of ‖A x − z‖²/σ² + λ ‖x − π‖² would be no more than at that secret, λ Σ max(π, size − π)². What
-    misses by more contradicts itself, for sure; it counts as one misfit, whichever it is.
+    A decoder's answer leans towards the prior, which alone can miss a value by that much if a rare secret is
+    common in one group. So if something looks odd, the values are solved again with a thousandth of the ridge
+    λ. Least squares spreads one error over many values, and each may then miss by little. But if a secret had
+    all these exact values, the minimum of ‖A x − z‖²/σ² + λ ‖x − π‖² would be at most its value at that
+    secret, at most λ Σ max(π, size − π)². If the minimum is larger, the values surely contradict each other;
+    this counts as one misfit.
     """
     missed = _residual(evidence, decoded.value)
     off, excess = _beyond(evidence, missed), _root_mean_square(missed)
@@ -408,7 +410,7 @@ def find_misfit(decoded: Decoded, evidence: Evidence, undecided: Undecided | Non
 
 
 def with_misfit(decoded: AnyDecoded, misfit: Misfit, values: int, *, empty: bool = False) -> AnyDecoded:
-    """The decoder's answer, its status changed where no secret comes near the published values.
+    """Returns the decoder's answer, "contradictory" if no secret comes near the published values.
 
     ``empty`` says that the bounds leave no secret at all.
     """
@@ -423,14 +425,14 @@ def with_misfit(decoded: AnyDecoded, misfit: Misfit, values: int, *, empty: bool
     elif misfit.values and decoded.status.word != "contradictory":
         do, it = ("does", "it has") if misfit.values == 1 else ("do", "they have")
         some = f"{misfit.values:,} of {values:,} values {do} not fit the others"
-        said = f"{some}; look for a mistake, declare the noise {it}, or bring the people whom they are about"
+        said = f"{some}; look for a mistake, declare the noise {it}, or supply the people they are about"
     return replace(decoded, status=Status("contradictory", said) if said else decoded.status, stats=stats)
 
 
 def misfitting_share(evidence: Evidence, value: Array) -> Array:
-    """Of the values about each group, the share that its whole counts miss by more than noise explains.
+    """Returns the share of the values about each group that whole counts miss by more than noise explains.
 
-    Where errors have no bound that is more than four spreads; else a spread beyond the bound.
+    That is more than four spreads if errors have no bound, otherwise more than one spread beyond the bound.
     """
     system = evidence.system
     wrong = _beyond(evidence, _residual(evidence, np.round(value))) > 1
@@ -440,14 +442,14 @@ def misfitting_share(evidence: Evidence, value: Array) -> Array:
 
 
 def _residual(evidence: Evidence, value: Array) -> Array:
-    """How far each published value is from the one that these counts give, in spreads."""
+    """Returns how far each published value is from the one that these counts give, in spreads."""
     system = evidence.system
     out: Array = (system.operator @ value - system.rows.target) / system.rows.spread
     return out
 
 
 def _beyond(evidence: Evidence, missed: Array) -> Array:
-    """How far each value is missed beyond its bound, in spreads; a quarter of that where it has none."""
+    """Returns how far each value is missed beyond its bound, in spreads; without a bound, a quarter of it."""
     rows = evidence.system.rows
     bounded = np.isfinite(rows.bound)
     allowed = np.where(bounded, np.maximum(rows.bound, 0.0), 0.0) / rows.spread
@@ -462,8 +464,8 @@ def _root_mean_square(missed: Array) -> float:
 def _contradict(undecided: Undecided, value: Array) -> bool:
     """Whether no secret within the bounds has all these exact values; ``value`` is near the minimiser.
 
-    The objective lies above its tangent at any point, and the tangent's least value in the box is exact: what
-    a solver has not finished proves nothing.
+    The objective lies above its tangent at any point, and the tangent's least value in the box is exact. So a
+    solver that stopped early cannot make a false contradiction.
     """
     box = _box(undecided, _LOOSE)
     residual, away = box.operator @ value - undecided.rows.target, value - box.center

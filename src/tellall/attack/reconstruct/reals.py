@@ -1,4 +1,4 @@
-"""The attack on real secrets: no rounding, every person a number and how far it may be off."""
+"""The attack on real secrets: everybody's number, not rounded, and how far off it may be."""
 
 from __future__ import annotations
 
@@ -34,19 +34,19 @@ _MOST_ENTRIES = 200_000_000
 _MOST_EFFECTS, _MOST_INDICATORS, _MOST_LEVELS = 15, 300, 20  # of public columns
 _REHEARSED, _FEWEST, _MOST_WORK = 24, 4, 20_000_000  # imagined populations; people × equations in all of them
 _FACTOR = (0.8, 1.5)  # by how much rehearsed intervals may differ from the normal law's
-_APART, _SHARE = 1.6, 0.1  # deviations of this ratio are not known; for this share of people nothing is
-_TAIL = 0.05  # of the candidates, on either side
-_SUPPORT = 20.0  # a smaller gain in log-likelihood does not tell people who differ from people who do not
+_APART, _SHARE = 1.6, 0.1  # deviations this far apart are vague; if they are for this share, nothing is known
+_TAIL = 0.05  # of the candidates' weight, on either side
+_SUPPORT = 20.0  # a smaller gain in log-likelihood does not show that people differ
 _ROUNDS, _MOST_LIMITED = 10, 20_000_000
 _NEEDS_PRIOR = "; give the prior if it is known"
-_FAR = 1e3  # spreads from the mean, in place of a limit that is not known
+_FAR = 1e3  # spreads from the mean, in place of an unknown limit
 
 
 @dataclass(frozen=True)
 class Beforehand:
-    """What the attacker knows of the numbers before any release.
+    """What the attacker knows about the numbers before any release.
 
-    ``low`` and ``high`` limit everybody's; ``mean`` and ``spread`` are those over all people, if known.
+    ``low`` and ``high`` limit everybody's number; ``mean`` and ``spread`` are over all people, if known.
     """
 
     low: float = -np.inf
@@ -60,7 +60,7 @@ class Beforehand:
         bounds: tuple[float | None, float | None] | None,
         prior: float | Sequence[float] | None = None,
     ) -> Beforehand:
-        """The same from bounds (None or infinite for no limit) and a prior (mean, spread)."""
+        """Returns the knowledge from bounds (None or infinite for no limit) and a prior (mean, spread)."""
         low, high = (-np.inf, np.inf) if bounds is None else _check_bounds(bounds)
         if prior is None:
             return cls(low, high)
@@ -79,7 +79,7 @@ class Beforehand:
         return bool(np.isfinite(self.low) or np.isfinite(self.high))
 
     def of_mean(self) -> tuple[float, float]:
-        """What is known of the mean over people: a value and how far it may be off."""
+        """Returns what is known about the mean over people: a value and how far off it may be."""
         if self.mean is not None:
             return self.mean, 0.1 * (self.spread or 1.0)
         if np.isfinite(self.high - self.low):
@@ -101,7 +101,7 @@ def _check_bounds(bounds: tuple[float | None, float | None]) -> tuple[float, flo
 
 @dataclass(frozen=True, eq=False)
 class DecodedReals(Decoded):
-    """Each unknown is a sum of numbers; the rest is about each person.
+    """Each unknown is the sum of a group's numbers; the attributes below are about each person.
 
     Attributes
     ----------
@@ -133,8 +133,8 @@ class Whitened:
     operator, spread
         The equations, and the standard deviation of the error of each.
     rows
-        A column per group, for its mean value times √size, whose variance is a person's; each row divided by
-        its spread.
+        One column per group, for its mean value times √size, which has the variance of one person; each row
+        is divided by its spread.
     left, singular, right
         rows = left · diag(singular) · right, as many singular values as there are rows or columns.
     """
@@ -148,22 +148,22 @@ class Whitened:
 
     @classmethod
     def of(cls, system: System) -> Whitened:
-        """The equations of a system; O(m n min(m, n))."""
+        """Returns the whitened equations of a system; O(m n min(m, n))."""
         rows = whiten(system)
         left, singular, right = np.linalg.svd(rows, full_matrices=False)
-        largest = np.abs(right).argmax(axis=1)  # signs that every machine and every multiple shares
+        largest = np.abs(right).argmax(axis=1)  # fixes signs on every machine and for every multiple
         signs = np.where(right[np.arange(largest.size), largest] < 0, -1.0, 1.0)
         left, right = left * signs, right * signs[:, None]
         return cls(system.operator, system.rows.spread, rows, left, singular, right)
 
 
 def whiten(system: System) -> Array:
-    """The equations as a matrix, in units of their noise; see `Whitened`."""
+    """Returns the equations as a matrix, in units of their noise; see `Whitened`."""
     rows, groups = system.operator.shape
     if rows * groups > _MOST_ENTRIES:
         raise invalid(
             "releases",
-            f"of at most {_MOST_ENTRIES:,} equations × people, where the secret is a real number",
+            f"of at most {_MOST_ENTRIES:,} equations × people, when the secret is a real number",
             f"{rows} × {groups}",
         )
     return np.asarray(system.operator.to_dense() * np.sqrt(system.size) / system.rows.spread[:, None])
@@ -172,20 +172,21 @@ def whiten(system: System) -> Array:
 def decode_reals(
     evidence: Evidence, public: Public, known: Beforehand | None = None, decompose: Decompose = Whitened.of
 ) -> DecodedReals:
-    """Everybody's number with its 95 % interval, and the mean and spread over people.
+    """Returns everybody's number with its 95 % interval, and the mean and spread over people.
 
     Notes
     -----
-    People are normal about a mean and effects of their public columns (`effects_of`); mean, effects and
-    variances are uncertain, and the estimate is the posterior mean over all of them (`Hierarchy`). The
-    intervals are rehearsed: on populations imagined from the posterior, with the values that those would
-    give, the deviations are multiplied by the factor with which 95 % of the numbers lie within. The status is
-    "trusted" where that factor is near the normal law's and the values show how much people differ.
-    Otherwise it is "uncalibrated", and intervals are as wide as any candidate that the values allow has them.
+    The model: numbers are normal around a mean plus effects of the public columns (`effects_of`). Mean,
+    effects and variances are uncertain, and the estimate is the posterior mean over all of them
+    (`Hierarchy`). The intervals are rehearsed: populations are drawn from the posterior and decoded from the
+    values that they would give, and deviations are multiplied by the factor that puts 95 % of these numbers
+    inside. The status is "trusted" if that factor is near 1 and the values show how much people differ.
+    Otherwise it is "uncalibrated", and intervals are as wide as under the widest candidate that the values
+    allow.
 
-    With limits, the most probable point within them; intervals are cut at what follows for sure
-    (`certain_limits`). One singular value decomposition of the whitened operator, which ``decompose`` may
-    know already; the rest is O(m n) a few dozen times.
+    With limits, the estimate is the most probable point within them, and intervals are cut at what is certain
+    (`certain_limits`). Takes one singular value decomposition of the whitened operator, which ``decompose``
+    may know already; the rest is O(m n) a few dozen times.
     """
     beforehand = Beforehand() if known is None else known
     told = None if beforehand.spread is not None else evidence.numbers.moments
@@ -242,16 +243,16 @@ def decode_reals(
 
 
 def _sums(numbers: Array, index: IntArray, size: Array) -> Array:
-    """The sum over the people of each group."""
+    """Returns the sum over the people of each group."""
     return np.asarray(np.bincount(index, numbers, minlength=size.size), dtype=np.float64)
 
 
 def effects_of(public: Public) -> Array:
-    """A one and the principal components of the public columns, a row per person.
+    """Returns a one and the principal components of the public columns, one row per person.
 
-    Numbers are standardised, categories are indicators. At most fifteen components, and no more than a third
-    of the people; their squares sum to one on average. Columns of more than 20 categories, and all columns
-    where there are more than 300 of these indicators and numbers, say nothing about people here.
+    Numbers are standardised, categories become indicators. There are at most fifteen components, and no more
+    than a third of the number of people; their squares sum to one on average. Columns of more than 20
+    categories are not used, and no column is used if there are more than 300 indicators and numbers.
     """
     known, key = public.memory, "effects"
     if key not in known:
@@ -283,7 +284,7 @@ def _effects(public: Public) -> Array:
 
 
 def _rehearse(found: HierarchyPosterior) -> float:
-    """What deviations are multiplied by so that 95 % of the people of imagined populations lie within."""
+    """Returns the factor on deviations that puts 95 % of the people of imagined populations inside."""
     model, rng = found.model, np.random.default_rng(0)
     if not model.singular.size:
         return 1.0
@@ -312,14 +313,14 @@ def _trusted(found: HierarchyPosterior, factor: float) -> Status:
         return Status("uncalibrated", reason)
     if not _FACTOR[0] <= factor <= _FACTOR[1]:
         reason = f"rehearsed intervals are off by a factor of {factor:.2g}"
-        return Status("uncalibrated", f"{reason}; they are corrected by it, and may be off still")
+        return Status("uncalibrated", f"{reason}; they are corrected by it, but may still be off")
     return Status("trusted")
 
 
 def _within(
     system: System, index: IntArray, found: HierarchyPosterior, known: Beforehand
 ) -> tuple[Array, Status]:
-    """The most probable point within the limits, at the most likely setting."""
+    """Returns the most probable point within the limits, at the most likely setting."""
     (given, beta), size = found.best(), system.size
     usual = found.model.covariates[:, : given.used] @ beta
     centre = _sums(usual, index, size)
@@ -331,20 +332,20 @@ def _within(
         system.operator, 1 / system.rows.spread**2, 1 / (spread**2 * size), centre, low * size, high * size
     )
     solution = LeastSquares().prepare(problem).solve(system.rows.target)
-    mean = solution.value / size  # people alike differ by their other columns
+    mean = solution.value / size  # people of one group still differ in other columns
     own = mean[index] + usual - (centre / size)[index]
     return np.clip(own, known.low, known.high), solution.status
 
 
 def certain_limits(evidence: Evidence, known: Beforehand) -> tuple[Array, Array]:
-    """The least and the largest number that each person can have, by values whose errors have a bound.
+    """Returns the least and the largest number that each person can have, by values with bounded errors.
 
     Notes
     -----
-    In a row Σ a_g t_g within [z − b, z + b] a group's sum t_g is at most what the row allows less the least
-    that the others must take, and the other way round; of people alike one has at most the sum less the least
-    of the others. Repeated at most ten times. The largest contributor of an exact sum of numbers that are not
-    negative is limited by it: this is what the rules of agencies bound.
+    A row says that Σ a_g t_g lies within [z − b, z + b]. So a group's sum t_g is at most what the row allows
+    minus the least that the other groups must take, and likewise from below; this is repeated at most ten
+    times. Within a group, one person has at most the group's sum minus the least of the others. An exact sum
+    of numbers that are not negative limits its largest contributor: this is what the rules of agencies bound.
     """
     system, index = evidence.system, evidence.groups.index
     lower, upper = known.low * system.size, known.high * system.size
@@ -372,11 +373,11 @@ def certain_limits(evidence: Evidence, known: Beforehand) -> tuple[Array, Array]
 
 
 def _tighter(matrix: Array, low: Array, high: Array, lower: Array, upper: Array) -> tuple[Array, Array]:
-    """One round: bounds on each unknown from every row and the bounds on the others."""
+    """Returns tighter bounds on each unknown after one round: from every row and the bounds on the others."""
     up, down = np.maximum(matrix, 0.0), np.minimum(matrix, 0.0)
 
     def reach(first: Array, second: Array) -> tuple[Array, Array]:
-        """Each entry's part, and what the other entries of its row come to (infinite where one is)."""
+        """Returns each entry's part, and the sum of the other parts of its row (NaN if one is infinite)."""
         with np.errstate(invalid="ignore"):
             parts = np.where(up > 0, up * first, 0.0) + np.where(down < 0, down * second, 0.0)
         endless = np.isinf(parts)
@@ -384,7 +385,7 @@ def _tighter(matrix: Array, low: Array, high: Array, lower: Array, upper: Array)
         others = endless.sum(axis=1, keepdims=True) - endless
         return parts, np.where(others > 0, np.nan, sums)
 
-    _, least = reach(lower, upper)  # of the other entries, the least they come to
+    _, least = reach(lower, upper)  # the least that the other entries add up to
     _, most = reach(upper, lower)
     with np.errstate(divide="ignore", invalid="ignore"):
         top = np.where(matrix > 0, (high[:, None] - least) / matrix, (low[:, None] - most) / matrix)

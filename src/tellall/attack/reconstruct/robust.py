@@ -8,13 +8,13 @@ from tellall.release.equations import Evidence
 
 __all__ = ["survival_of"]
 
-_MOST = 5e9  # rows² × unknowns up to which it is found out
+_MOST = 5e9  # rows² × unknowns up to which it is computed
 
 
 def survival_of(evidence: Evidence) -> Survival | None:
-    """How many equations may be wrong, complete tables said in contrasts as the decoder "lp" says them.
+    """Returns how many equations may be wrong; complete tables are put into contrasts, as in decoder "lp".
 
-    None where rounding leaves intervals, about which nothing is certified, or the equations are too many.
+    None if rounding leaves intervals, for which nothing is certified, or if there are too many equations.
     """
     system = say(evidence, EVERY, intervals=False) or evidence.system
     rows, unknowns = system.operator.shape

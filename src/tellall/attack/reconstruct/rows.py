@@ -1,4 +1,4 @@
-"""The row attack: which of some candidate rows are in the data whose tables were published."""
+"""The row attack: which candidate rows are in the data whose tables were published."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def reconstruct_rows(
     *,
     absent: str = "left out",
 ) -> Reconstruction:
-    """For each candidate row, the best guess at whether it is in the data behind the release.
+    """Returns, for each candidate row, the best guess at whether it is in the data behind the release.
 
     Parameters
     ----------
@@ -47,18 +47,18 @@ def reconstruct_rows(
         Published tables: of public columns (`Tables`, or Marginals of people without a
         secret), or Marginals with a secret that the candidates carry too.
     candidates
-        The rows that may be there, one a person; equal rows may come more than once. Everybody in the data
-        must be among them, and their columns must have the values that the release's have.
+        The rows that may be in the data, one per person; rows may repeat. Everybody in the data must be among
+        them, and their columns must have the same values as the release's.
     decoder, prior, rng
-        As in `reconstruct`; the prior is the share of candidates that are there.
+        As in `reconstruct`; the prior is the share of candidates that are in the data.
     absent
-        "left out": the data are the candidates who are there. "zeros": the others are there as rows of zeros,
-        as in the paper, and the cell of zeros is not used.
+        "left out": the data hold nobody but candidates who are present. "zeros": absent candidates are in the
+        data as rows of zeros, as in the paper, and the cell of zeros is not used.
 
     Returns
     -------
     Reconstruction
-        Its secret is presence: ``guess`` is 1 for candidates said to be there.
+        Its secret is presence: ``guess`` is 1 for candidates said to be in the data.
 
     Notes
     -----
@@ -97,7 +97,7 @@ def reconstruct_rows(
 
 @dataclass(frozen=True)
 class _Presence(Statistic):
-    """Tables as a statistic of which candidates are there."""
+    """Tables as a statistic of which candidates are present."""
 
     published: Tables
     people: int
@@ -128,7 +128,7 @@ class _Presence(Statistic):
 
 
 def _as_tables(release: Release, candidates: Dataset | Public | npt.ArrayLike) -> tuple[Public, Tables]:
-    """The candidates with the release's columns, and the release as tables of them."""
+    """Returns the candidates with the release's columns, and the release as tables of them."""
     statistic = release.statistic
     if not isinstance(statistic, Tables | Marginals):
         raise invalid("release", "one of tables (Tables or Marginals)", statistic.describe())
@@ -151,7 +151,7 @@ def _as_tables(release: Release, candidates: Dataset | Public | npt.ArrayLike) -
 def _candidates(
     candidates: Dataset | Public | npt.ArrayLike, columns: tuple[str, ...], shape: Shape | None
 ) -> tuple[Public, tuple[Column, npt.NDArray[Any]] | None]:
-    """The public columns that the release is about, and the secret where the candidates have one."""
+    """Returns the public columns that the release is about, and the secret if the candidates have one."""
     secret = None
     if isinstance(candidates, Dataset) and candidates.secret is not None and candidates.levels:
         secret = (Column(candidates.secret_name, tuple(candidates.meaning)), candidates.secret)
@@ -171,7 +171,7 @@ def _candidates(
 
 
 def _from_array(candidates: npt.ArrayLike, shape: Shape | None) -> Public:
-    """The candidates as columns: bits unchanged, other numbers cut at the release's cut points."""
+    """Returns the candidates as columns: bits unchanged, other numbers cut at the release's cut points."""
     try:
         array = np.asarray(candidates)
     except ValueError:

@@ -1,4 +1,4 @@
-"""What one attribute adds to a person's score: a formula per attack, in the ±1 coding.
+"""What one attribute adds to a person's score: one formula per attack, in the ±1 coding.
 
 | attack | a person with value x scores, where q is published and w is the mean of the other people |
 | --- | --- |

@@ -1,4 +1,4 @@
-"""Published means and people from files, brought to the same attributes and ready for `trace`."""
+"""Reads published means and people from files and brings them to the same attributes, ready for `trace`."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ __all__ = [
 
 @dataclass(frozen=True, eq=False)
 class TracingFiles:
-    """The input of a tracing; `n` is how many people the means are over, where a file says so."""
+    """The input of a tracing; `n` is how many people the means are over, if a file says so."""
 
     means: Array
     targets: Chunked
@@ -116,17 +116,17 @@ def _named_means(option: str, path: Path, people: int | None) -> tuple[list[str]
     values = release.values
     if release.statistic.scale != "fractions":
         if people is None and n is None:
-            raise invalid("--people", "given where the release holds sums", "nothing")
+            raise invalid("--people", "given when the release holds sums", "nothing")
         values = values / (people or n or 1)
     return list(release.columns), values, n, True
 
 
 def read_members(path: Path, names: tuple[str, ...]) -> tuple[npt.NDArray[np.bool_], str]:
-    """Reads the members, one name a line; returns which targets they are, and a note on other names."""
+    """Reads the members, one name per line; returns which targets they are, and a note on other names."""
     text = files.read_text(path, what="--members", largest=files.LARGEST_JSON)
     known = {line.strip() for line in text.splitlines() if line.strip()}
     if not known & set(names):
-        raise invalid("--members", "names of targets, one a line", f"none of the {len(known)} is a target")
+        raise invalid("--members", "names of targets, one per line", f"none of the {len(known)} is a target")
     strangers = len(known - set(names))
     note = f"{strangers:,} of the {len(known):,} names in --members are not targets." if strangers else ""
     return np.array([name in known for name in names]), note

@@ -1,4 +1,4 @@
-"""Published means and people brought to one coding and one list of attributes, before anybody is scored."""
+"""Brings published means and people to one coding and one list of attributes, before anybody is scored."""
 
 from __future__ import annotations
 
@@ -90,8 +90,8 @@ def read_input(
     if copies:
         notes.append(
             f"{copies} of the targets are also reference people, or have a twin there. They cannot be told "
-            "apart from those, and if they were in the data everybody's threshold is too high: leave them "
-            "out of the reference."
+            "apart from these reference people, and if they were in the data, everybody's threshold is too "
+            "high: leave them out of the reference."
         )
     gaps = lacking("targets", people[0], rule), lacking("reference", people[1], rule)
     notes.extend(_note_missing(*gaps, q.size))
@@ -112,19 +112,19 @@ def _note_missing(targets: Lacking, reference: Lacking, attributes: int) -> list
     lost = int(targets.nothing.sum())
     if lost:
         have = "target has" if lost == 1 else "targets have"
-        notes.append(f"{lost} {have} no call at all, and nothing is said of them; their p-value is 1.")
+        notes.append(f"{lost} {have} no calls at all. Nothing is said about them; their p-value is 1.")
     return notes
 
 
 def _values(means: Release | npt.ArrayLike, n: int | None) -> Array:
-    """The published means as one array, NaN where suppressed."""
+    """Returns the published means as one array, NaN where suppressed."""
     if isinstance(means, Release):
         if not isinstance(means.statistic, Means):
             raise invalid("means", "a release of Means()", means.statistic.describe())
         if means.statistic.scale != "counts":
             return means.values
         if n is None:
-            raise invalid("n", "given where the release holds sums", "None")
+            raise invalid("n", "given when the release holds sums", "None")
         return means.values / n
     try:
         plain: Any = list(means.values()) if isinstance(means, Mapping) else means
@@ -143,13 +143,13 @@ def _values(means: Release | npt.ArrayLike, n: int | None) -> Array:
 def _signs(
     values: Array, reference: Chunked, coding: AttributeCoding, alleles: str | None, notes: list[str]
 ) -> Array:
-    """The means in the ±1 coding; those of genotypes are over one or two alleles a person.
+    """Returns the means in the ±1 coding; means of genotypes are allele frequencies or allele counts.
 
     Notes
     -----
-    Where `alleles` does not say which, the ratio of the sums of the means and of the reference people's
-    frequencies does: about 1 or about 2. A sum is right on average even with one reference person; the
-    distance at single sites is not.
+    If `alleles` does not say which, the sum of the means divided by the sum of the reference people's
+    frequencies decides: it is about 1 or about 2. A sum is right on average even with one reference person;
+    the distance at single sites is not.
     """
     if coding.name in ("signs", "reals"):
         return values
@@ -161,6 +161,6 @@ def _signs(
         there = called > 0
         known = (total[there] / called[there] + 1) / 2
         if values[some][there].sum() > _BETWEEN * known.sum():
-            notes.append("Means read as mean allele counts in [0, 2], as the reference people's are.")
+            notes.append("Means read as mean allele counts in [0, 2], judging by the reference people.")
             return values - 1
     return values - 1 if alleles == "counts" else 2 * values - 1

@@ -32,8 +32,8 @@ _ATTACKS = ("likelihood-ratio", "pool", "single", "homer")
 _DRAWS = 2_000_000  # held at once
 _TAIL = 0.025  # beyond either end of an interval
 _FIRST = 256  # attributes in the first stage of a simulation
-_BESIDE = 20_000  # most attributes simulated beside a tracing
-_TRIALS, _MOST_TRIALS = 300, 10_000  # releases simulated beside a tracing; a rate that needs more is not
+_BESIDE = 20_000  # most attributes simulated along with a tracing
+_TRIALS, _MOST_TRIALS = 300, 10_000  # releases simulated with a tracing; a rate that needs more is skipped
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +44,7 @@ class ReleaseLimit:
     ----------
     attributes
         The most attributes on the grid at which the upper end of the power's interval stays within the
-        limit; zero where even one is too many.
+        limit; zero if even one is too many.
     counts, power, low, high
         The curve: numbers of attributes, the power at the false-positive rate, and its 95 % interval.
     searched
@@ -87,12 +87,12 @@ def release_limit(
     n
         How many people the means are over.
     protect
-        What is done to each published frequency, in shares of one; a subsample of the people may come first.
-        Protections made for counts are refused.
+        The protections of each published frequency, on the scale from 0 to 1; a subsample of the people may
+        come first. Protections made for counts are refused.
     power, rate
         The power allowed at this false-positive rate; power must be at least the rate.
     reference
-        How many reference people the attacker has; 2n where not given.
+        How many reference people the attacker has; 2n by default.
     attack
         "likelihood-ratio", "pool", "single" or "homer"; alpha truncates "pool".
     coding
@@ -106,13 +106,13 @@ def release_limit(
 
     Notes
     -----
-    In each trial attributes are drawn with replacement from the observed frequencies, n people and the
-    reference people from those, independently; the scores of a member and of an outsider are summed along
-    the attributes, so one run gives the whole curve. Attributes that go together tell these scores the same
-    thing twice, so real people are traced from somewhat more attributes than this says. The threshold is the
-    outsiders' quantile at `rate`; intervals allow for its error and for the members'. With few trials the
-    upper end of the interval passes the limit early, and the answer is far too cautious. The simulation stops
-    where the power is surely too large. Time O(trials · attributes tried), memory two million draws.
+    Each trial draws attributes with replacement from the observed frequencies, and then n people and the
+    reference people independently. The scores of a member and of an outsider are summed along the attributes,
+    so one run gives the whole curve. Dependent attributes partly repeat each other, so tracing real people
+    takes somewhat more attributes than this says. The threshold is the outsiders' quantile at `rate`; the
+    intervals allow for the error of the threshold and of the members' share. With few trials the upper end of
+    the interval passes the limit early, and the answer is far too cautious. The simulation stops once the
+    power is surely too large. Time O(trials · attributes tried), memory two million draws.
 
     Examples
     --------
@@ -166,11 +166,11 @@ def simulate_tracing(
     trials: int = _TRIALS,
     rng: Rng = None,
 ) -> ReleaseLimit | None:
-    """Simulates the power of a tracing's attack; None where n is unknown or the means are not frequencies.
+    """Simulates the power of a tracing's attack; None if n is unknown or the means are not frequencies.
 
     At most 20,000 attributes are simulated, and no false-positive rate below 1 in 10,000. ``power`` and
-    ``rate`` are those of `release_limit`; where no rate is given, it is the tracing's own. There are at least
-    as many ``trials`` as that rate needs.
+    ``rate`` are those of `release_limit`; ``rate`` defaults to the tracing's own. ``trials`` is raised to
+    what that rate needs.
     """
     wrong = tracing.delta if rate is None else rate
     shares = (means + 1) / 2 if coding == "signs" else means
@@ -194,7 +194,7 @@ def simulate_tracing(
 
 
 def describe_limit(found: ReleaseLimit, n: int, *, power: float, rate: float, trials: int) -> str:
-    """Says in a sentence how many means can be published."""
+    """Returns a sentence on how many means can be published."""
     asked = (
         f"with at most {100 * power:g} in 100 of the {n:,} people traced at {100 * rate:g} % false positives"
     )
@@ -231,7 +231,7 @@ def _simulate(
     rng: np.random.Generator,
     taken: npt.NDArray[np.bool_],
 ) -> tuple[Array, Array]:
-    """Returns what every attribute adds to the score of a member, if taken, and of an outsider."""
+    """Returns what every attribute adds to a person's score (in the data if `taken`) and to an outsider's."""
     k = coding.ploidy
     p = rng.choice(observed, size=shape)
     member, outsider = rng.binomial(k, p), rng.binomial(k, p)
@@ -260,11 +260,11 @@ def _power(inside: Array, outside: Array, rate: float) -> tuple[Array, Array, Ar
 
     Notes
     -----
-    There are two errors. The members' share at the threshold found has Clopper–Pearson's interval. The
-    threshold: of t outsiders Binomial(t, rate) score above the true one, so it lies between two of their
-    scores, and the members' shares at those are as far apart as its error can move the power. Neither depends
-    on the other, so their distances from the estimate add by squares, end by end (Zou and Donner, 2008): the
-    true power lay inside for 96 to 99 of 100 seeds at six sizes.
+    There are two errors. The members' share at the estimated threshold has Clopper–Pearson's interval. The
+    threshold itself is uncertain: Binomial(t, rate) of t outsiders score above the true one, so it lies
+    between two of their scores, and the members' shares at these two limit how far its error moves the power.
+    The two errors are independent, so their distances from the estimate add by squares, each end for itself
+    (Zou and Donner, 2008). The true power lay inside for 96 to 99 of 100 seeds at six sizes.
     """
     from scipy.special import bdtr
 
@@ -290,7 +290,7 @@ def _check_fits(protections: Sequence[Protection]) -> None:
         if isinstance(protection, Suppression) and protection.below >= 1:
             advice = "Divide the limit by the number of people."
             raise invalid(
-                "protect", f"{rule}; this hides every one under {protection.below:g}", protection, advice
+                "protect", f"{rule}; this hides every value under {protection.below:g}", protection, advice
             )
 
 

@@ -1,4 +1,4 @@
-"""What an attacker surely needs against a protected release: its accuracy, fed to the planner."""
+"""What suffices for an attacker to trace people from a protected release, given its accuracy."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Accuracy:
     alpha, beta
         Def. 19: |q − p| > alpha with probability at most beta, for every attribute: the α of "pool".
     people
-        How many people the means are over; after a subsample, its size. Those are whom the attacks trace.
+        How many people the means are over; after a subsample, its size. The attacks trace these people.
     """
 
     bias: float
@@ -57,8 +57,9 @@ def accuracy(
     Parameters
     ----------
     protect
-        What is done to the people or to each mean, in the units of what is published: noise laws, rounding,
-        corruption, a subsample. Protections of the secret leave the means of public columns as they are.
+        The protections of the people or of each mean, in the units of what is published: noise laws,
+        rounding, corruption, a subsample. Protections of the secret do not change the means of public
+        columns.
     n
         How many people there are.
     beta
@@ -69,13 +70,13 @@ def accuracy(
 
     Notes
     -----
-    The mean of N people is within λ of the population's but for probability 2exp(−λ²kN/2), k draws a person
-    (two-sided, E-RT-4); N is n, or the size of a subsample, whose mean is the population's on average too.
-    Noise beyond κ has its own tail: alpha = κ + λ, each taking half of beta; bounded noise takes none. A
-    corruption that hits a share f ≤ beta/2 of the means adds no κ. Rounding biases by half its base at most.
-    Noise of mean zero biases only where means are clipped to their range, which moves the mean by E[noise⁺] =
-    E|noise|/2 at most. Both statements hold whatever happens in other columns, as the definitions ask, since
-    columns are protected one by one.
+    The mean of N people is within λ of the population's except with probability 2exp(−λ²kN/2), for k draws
+    per person (two-sided, E-RT-4). N is n, or the size of a subsample, whose mean is also right on average.
+    The noise exceeds some κ with a probability of its own: alpha = κ + λ, and each of the two takes half of
+    beta; bounded noise takes none. A corruption that hits a share f ≤ beta/2 of the means adds no κ. Rounding
+    biases by half its base at most. Noise of mean zero biases only where means are clipped to their range,
+    which moves the mean by E[noise⁺] = E|noise|/2 at most. Both statements hold whatever happens in other
+    columns, as the definitions ask, since columns are protected one by one.
 
     Examples
     --------
@@ -106,7 +107,7 @@ def accuracy(
 
 
 def _no_accuracy(protection: Protection) -> InvalidInput:
-    """Says why a protection has no accuracy."""
+    """Returns the error that says why a protection has no accuracy."""
     rule = "one whose effect on a mean is known: noise, rounding, corruption or a subsample"
     advice = "It does not fit means of public columns."
     if isinstance(protection, Suppression):
@@ -144,7 +145,7 @@ def _mean_size(law: Noise) -> float:
 
 
 def _tail(law: Noise, beta: float) -> tuple[float, float]:
-    """(b, κ) with P(|noise| > κ) ≤ b ≤ beta; the unbounded parts of a sum share beta."""
+    """Returns (b, κ) with P(|noise| > κ) ≤ b ≤ beta; the unbounded parts of a sum share beta."""
     from scipy.special import ndtri
 
     parts = _parts(law)
@@ -153,7 +154,7 @@ def _tail(law: Noise, beta: float) -> tuple[float, float]:
     for part in unbounded:
         share = beta / len(unbounded)
         if isinstance(part, Corruption) and part.fraction <= share:
-            share = part.fraction  # so few are hit that all may count as far off
+            share = part.fraction  # so few are hit that each may be off by any amount
         elif isinstance(part, Corruption):
             total += -part.size * float(ndtri(share / part.fraction / 2))
         elif isinstance(part, Gaussian):

@@ -30,7 +30,7 @@ __all__ = [
 RATES = (0.01, 0.001)
 MOST_CALLS = 500_000_000  # of targets and reference people together; with more, a repeat takes long
 _RESAMPLES = 2000
-_LEAST = 16  # means of the smallest choice
+_LEAST = 16  # fewest means in a subset
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class TracingRisk:
     traced, false
         How many of each the attack named.
     auc
-        The chance that a member scores above an outsider, ties half, with DeLong's interval.
+        The chance that a member scores above an outsider, with ties counted half and DeLong's interval.
     """
 
     members: int
@@ -97,13 +97,13 @@ class TracingRisk:
         return _exact_share(self.false, self.others)
 
     def power(self, rate: float = RATES[0], *, rng: Rng = 0) -> Share:
-        """The share of members above the score that at most this share of the outsiders exceeds.
+        """The share of members above the threshold that at most this share of the outsiders exceeds.
 
         Notes
         -----
-        The interval is a bootstrap over members and outsiders both, since the threshold is estimated too;
-        Clopper–Pearson's interval widens it. With fewer than 1/rate outsiders the threshold is their largest
-        score, and the rate itself is not seen; see :meth:`seen`.
+        The interval is a bootstrap over both members and outsiders, since the threshold is estimated too; it
+        is widened to hold Clopper–Pearson's interval. With fewer than 1/rate outsiders the threshold is their
+        largest score, and the rate itself cannot be seen; see :meth:`seen`.
         """
         rate = share("rate", rate, zero=False, one=False)
         generator = as_rng(rng)
@@ -162,8 +162,8 @@ def score_tracing(tracing: Tracing, members: npt.ArrayLike) -> TracingRisk:
 
     Notes
     -----
-    AUC by ranks in O(T log T), with DeLong's variance. All targets face one release, so intervals are
-    about further people against this release, not about further releases.
+    AUC by ranks in O(T log T), with DeLong's variance. All targets face one release, so the intervals are
+    about other people and this release, not about other releases.
 
     Examples
     --------
@@ -207,11 +207,11 @@ def disprove_epsilon(
 
     Notes
     -----
-    Under (ε, δ)-differential privacy, one person present or absent, TPR ≤ e^ε·FPR + δ, and the same of the
-    two error rates turned round: 1 − FPR ≤ e^ε(1 − TPR) + δ. TPR is bounded from below and FPR from above, by
-    Clopper–Pearson at half the error each, so both inequalities hold together at the confidence. The
-    threshold must have been fixed before the scores were seen. Counts over independent releases are binomial;
-    over people in one release they are so only approximately.
+    Under (ε, δ)-differential privacy, with one person present or absent, TPR ≤ e^ε·FPR + δ, and also
+    1 − FPR ≤ e^ε(1 − TPR) + δ. TPR is bounded from below and FPR from above, by Clopper–Pearson at half the
+    error each, so both bounds hold together at the confidence. The threshold must have been fixed before the
+    scores were seen. Counts over independent releases are binomial; counts over people in one release only
+    approximately so.
 
     Examples
     --------
@@ -265,7 +265,7 @@ def _exact_share(hits: int, total: int) -> Share:
 
 @dataclass(frozen=True, eq=False)
 class TracingGrowth:
-    """Tracings from nested random choices of the means, fewest first; the last uses all of them."""
+    """Tracings from nested random subsets of the means, fewest first; the last uses all of them."""
 
     tracings: tuple[Tracing, ...]
 
@@ -299,9 +299,9 @@ def trace_by_attributes(
     whole
         The tracing with all of the means, if it is known already.
     points
-        How many tracings, the one with all means included; fewer where means are few.
+        How many tracings, the one with all means included; fewer if there are few means.
     rng
-        Seed of the choice; each choice contains the smaller ones.
+        Seed of the subsets; each contains the smaller ones.
 
     Notes
     -----

@@ -21,22 +21,22 @@ __all__ = [
     "linear_scores",
 ]
 
-_THIN = 0.1  # a reference person with less of the score's spread than this is not stretched
-_DOUBLE_WORK = 2e10  # multiplications up to which double precision costs nothing worth saving
-_BESIDE = 2**24  # scores of reference people beside targets that are held at once
-_LEAST = 64  # targets together, however many the reference people
+_THIN = 0.1  # with less than this share of its variance left, a reference person's score is not stretched
+_DOUBLE_WORK = 2e10  # up to this many multiplications double precision is cheap enough
+_BESIDE = 2**24  # reference scores held at once, one per target and reference person
+_LEAST = 64  # fewest targets in a batch, however many reference people there are
 _TINY = 1e-300
 
 Flags = npt.NDArray[np.bool_]
 
 
 def linear_scores(given: Input, *, alpha: float | None = None) -> tuple[Array, float]:
-    """Returns ⟨y − z0, t⟩ of every target, and ‖t‖², where t = q, or clip(q − w, ±2α) where α is given.
+    """Returns ⟨y − z0, t⟩ of every target, and ‖t‖², where t is q, or clip(q − w, ±2α) if α is given.
 
     Notes
     -----
     z0 is the first reference person and w the mean of the others. An attribute that the target or z0 lacks
-    adds nothing, which keeps the sum one of centred terms. O(targets · d) time; memory a chunk and O(d).
+    adds nothing, so every term of the sum is still centred. O(targets · d) time; memory a chunk and O(d).
     """
     if not given.coding.values:
         own, first = _real_scores(replace(given, reference=SomePeople(given.reference, 0, 1)))
@@ -81,12 +81,12 @@ def _real_scores(given: Input) -> tuple[Array, Array]:
 def _weighted_sums(
     people: Chunked, coding: AttributeCoding, slices: Iterator[slice], table: Callable[[slice], Array]
 ) -> Array:
-    """Sums for every target what their calls add, by a table of values × attributes for each chunk.
+    """Returns the sum of what each target's calls add, from a table of values × attributes for each chunk.
 
     Notes
     -----
-    The chunks of large packed sources go round as many threads as matrix products may use, so that the same
-    number of threads gives the same sums.
+    The chunks of large packed sources are dealt out in turn to as many threads as matrix products use, so the
+    same number of threads gives the same sums.
     """
     job = float(people.shape[0]) * people.shape[1]
     parts, count = list(slices), 1
@@ -106,7 +106,7 @@ def _weighted_sums(
 
 
 def _product_threads() -> int:
-    """Returns how many threads a matrix product takes, as the user or the caller has set it."""
+    """Returns how many threads a matrix product uses, as set by the user or the caller."""
     from threadpoolctl import threadpool_info
 
     return max(
@@ -115,7 +115,7 @@ def _product_threads() -> int:
 
 
 def conformal_scores(given: Input, contribution: Contribution) -> Iterator[tuple[slice, Array, Array, Flags]]:
-    """Yields targets in groups: who, their scores, the reference people's beside each, and who lacks much.
+    """Yields batches of targets: their slice, scores, reference scores for each, reference people in doubt.
 
     Notes
     -----
@@ -126,17 +126,17 @@ def conformal_scores(given: Input, contribution: Contribution) -> Iterator[tuple
 
         scores = Σ_v 1[targets = v] @ M_vᵀ
 
-    is exact for all targets at once, in one matrix product per value but one. Cost: 2 · (values − 1) ·
+    is exact for all targets at once, in one matrix product for each value but one. Cost: 2 · (values − 1) ·
     targets · reference · d operations. An attack without a population mean needs no table: the reference
-    people's scores are the same beside every target. Memory: one chunk of attributes, and targets × reference
-    scores of one group, at most 16 million; people are read once per group.
+    people's scores are the same for every target. Memory: one chunk of attributes, and targets × reference
+    scores of one batch, at most 16 million; people are read once per batch.
 
-    Missing calls. An attribute that the target lacks counts for nobody beside that target; without a
+    Missing calls. An attribute that the target lacks adds nothing to any score for that target; without a
     population mean it counts as the reference people's mean, which can only keep the target from being named.
-    A reference person who lacks a call gets the average of those who have it, which has the mean of a call,
-    whatever the contribution; then the score is stretched (`_stretch`). A person who lacks nine tenths or
-    more of the score's spread counts as scoring no lower than the target. This costs one more product over
-    the attributes with gaps, and as much memory again.
+    A reference person who lacks a call gets what those who have it add on average, which is right in the mean
+    for every attack; then the score is stretched (`_stretch`). A reference person who lacks more than nine
+    tenths of the score's variance is in doubt: they count as scoring no lower than the target. This costs one
+    more product over the attributes with gaps, and as much memory again.
     """
     people, pool = given.targets.shape[0], given.reference.shape[0]
     step = max(_LEAST, _BESIDE // pool // 4 * 4)
@@ -182,20 +182,20 @@ def _group(given: Input, contribution: Contribution) -> tuple[Array, Array, Flag
 
 
 def _missing_only(adds: Array, coding: AttributeCoding) -> Array:
-    """A table in which a missing call adds this, and any other call nothing."""
+    """Returns a table in which a missing call adds `adds` and every other call adds nothing."""
     return np.stack([*[np.zeros_like(adds)] * len(coding.values), adds])
 
 
 def _variances(
     q: Array, total: Array, called: Array, coding: AttributeCoding, contribution: Contribution
 ) -> Array:
-    """The variance of what each attribute adds, over people drawn with the reference people's frequency.
+    """Returns the variance of what each attribute adds, over people with the reference people's frequency.
 
     Notes
     -----
     Half a person is added to either side of the frequency, so that a few equal calls do not pass for no
-    variance. Zero where no reference person has the call. With c calls the mean over them and the target
-    takes 1/(c + 1) of a person's variance about it.
+    variance. Zero where no reference person has the call. With c calls, a person's variance about the mean of
+    these and the target is c/(c + 1) of the full variance.
     """
     k = coding.ploidy
     w = np.where(called > 0, total / np.maximum(called, 1), q)
@@ -215,23 +215,24 @@ def _stretch(beside: Array, centre: Array | float, lost: Array) -> tuple[Array, 
     beside
         Scores in which an attribute that a person lacks counts as the mean.
     centre
-        The score of somebody who is the mean in every attribute.
+        The score of somebody who has the mean in every attribute.
     lost
         The share of the score's variance at the attributes that the person lacks.
 
     Notes
     -----
-    A score filled in with means has the right mean and too small a spread. Where calls are missing at random,
-    a share m of them, its variance is (1 − m)²F + m(1 − m)V for the full score's variance F and the sum V of
-    the attributes' variances: (1 − m)²F or more, however the attributes go together. Divided by 1 − m the
-    spread is that of a full score (attributes that all go together) or more (independent ones, by √(1 − m)).
+    A score filled in with means has the right mean and too small a spread. If a share m of the calls is
+    missing at random, its variance is (1 − m)²F + m(1 − m)V for the full score's variance F and the sum V of
+    the attributes' variances. This is (1 − m)²F or more, however dependent the attributes are. After division
+    by 1 − m the spread is that of a full score if F is much larger than V (strongly dependent attributes),
+    and 1/√(1 − m) times as large if the attributes are independent.
     """
     thin = lost > 1 - _THIN
     return centre + (beside - centre) / np.where(thin, 1.0, 1 - lost), thin
 
 
 def _shared_scores(given: Input, contribution: Contribution) -> tuple[Array, Array, Flags]:
-    """The scores without a population mean, where a missing call counts as the reference people's mean."""
+    """Returns scores that use no population mean; a missing call counts as the reference people's mean."""
     targets, q, coding = given.targets, given.q, given.coding
     shared, mean, thin = _reference_scores(given, contribution)
     parts = slices_for(targets, coding, beside=shared.size)
@@ -245,7 +246,7 @@ def _shared_scores(given: Input, contribution: Contribution) -> tuple[Array, Arr
 
 
 def _reference_scores(given: Input, contribution: Contribution) -> tuple[Array, Array, Flags]:
-    """Returns the reference people's scores, their means (NaN where nobody has the call), who lacks much."""
+    """Returns the reference people's scores, means (NaN where nobody has the call) and who is in doubt."""
     reference, q, coding = given.reference, given.q, given.coding
     pool, job = reference.shape[0], float(given.targets.shape[0]) * q.size
     shared, lost, mean = np.zeros(pool), np.zeros(pool), np.zeros(q.size)
@@ -268,7 +269,7 @@ def _reference_scores(given: Input, contribution: Contribution) -> tuple[Array, 
 
 
 def _adds_per_value(q: Array, mean: Array, coding: AttributeCoding, contribution: Contribution) -> Array:
-    """What each value adds, values × attributes, a missing call last; nothing where no mean is known."""
+    """Returns what each value adds, values × attributes, a missing call last; zero where the mean is NaN."""
     values: list[Array | float] = [*coding.signs, mean]
     table = np.stack([contribution.of(x, q, mean, mean) for x in values])
     return np.where(np.isnan(mean), 0.0, table)
@@ -276,7 +277,7 @@ def _adds_per_value(q: Array, mean: Array, coding: AttributeCoding, contribution
 
 @dataclass(frozen=True, eq=False)
 class _Beside:
-    """The reference people over a chunk of attributes, ready to be scored beside any target."""
+    """The reference people over a chunk of attributes, ready to be scored together with any target."""
 
     codes: Codes
     q: Array
@@ -290,7 +291,7 @@ class _Beside:
         return cls(calls.codes(), q, *calls.counts(), np.array(coding.signs), contribution)
 
     def everybody(self, target: int) -> Array:
-        """What a target with this value everywhere adds to their own score and to the reference people's."""
+        """Returns what attributes add to everybody's score, target first, if the target has this code."""
         if target == self.signs.size:  # a missing call, which counts for nobody
             return np.zeros((1 + self.codes.shape[0], self.q.size))
         own = self._adds(target, self.total)
@@ -302,12 +303,12 @@ class _Beside:
         return np.concatenate([own[None, :], found])
 
     def lacking(self, gaps: Flags, variance: Array) -> Callable[[int], Array]:
-        """For each value of a target at the attributes with gaps: the variance of what each person lacks."""
+        """Returns, for each value of a target, the variance each person lacks at the attributes with gaps."""
         lacks = np.where(self.codes[:, gaps] == self.signs.size, variance[gaps], 0.0)
         return lambda target: np.zeros_like(lacks) if target == self.signs.size else lacks
 
     def _average(self, own: Array, table: list[Array]) -> Array:
-        """What the target and the reference people who have the call add on average."""
+        """Returns what the target and the reference people who have the call add on average."""
         if (self.called == self.codes.shape[0]).all():
             return own
         counts = [(self.codes == code).sum(axis=0) for code in range(self.signs.size)]

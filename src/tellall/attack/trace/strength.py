@@ -74,8 +74,8 @@ def robust_strength(eta: float) -> float:
 
     Notes
     -----
-    Def. 27, for releases that are accurate on average only: 2/3 for η ≤ 1/2, else 2/3 − 2∫_c^1 (1 + p)(p − c)
-    dp with c = 1/(2η). The paper's (1/2, 1/3) is true and loose; Prop. 28 needs α < ηγ (E-RT-6).
+    Def. 27, for releases that are accurate only on average: 2/3 for η ≤ 1/2, else 2/3 − 2∫_c^1 (1 + p)(p − c)
+    dp with c = 1/(2η). The paper's (1/2, 1/3) is true but loose; Prop. 28 needs α < ηγ (E-RT-6).
 
     Examples
     --------
@@ -96,8 +96,8 @@ class TracingPlan:
     Attributes
     ----------
     attributes
-        How many "single" needs. Then it traces some member with probability 1 − δ, and every member if the
-        release treats people alike.
+        How many "single" needs. With these it traces some member with probability 1 − δ, and every member if
+        the release treats people alike.
     pool_attributes, pool_people, pool_beta
         What "pool" needs: attributes, reference people besides the first, and the largest chance per
         attribute of an error above α. None where α is zero.

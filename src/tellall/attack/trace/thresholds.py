@@ -70,13 +70,13 @@ def gaussian_exact(norm: float, sigma_max: float, delta: float) -> float:
 
 
 def conformal(own: Array, beside: Array, delta: float) -> tuple[float | Array, Array]:
-    """Returns the empirical threshold and the p-values, from the reference scores beside each target's own.
+    """Returns the empirical threshold and the p-values, from each target's own score and reference scores.
 
     Notes
     -----
-    p = (1 + number of reference scores ≥ the target's)/(R + 1): at most a with probability at most a for any
-    R, exactly a where a(R + 1) is whole and scores do not tie. The threshold is the ⌊δ(R + 1)⌋-th largest
-    reference score, infinite if that rank is 0; one number where all targets share the reference scores.
+    p = (1 + number of reference scores ≥ the target's)/(R + 1). For any R, p ≤ a with probability at most a,
+    and with probability exactly a if a(R + 1) is whole and no scores tie. The threshold is the
+    ⌊δ(R + 1)⌋-th largest reference score, infinite if that rank is 0; one number if all targets share it.
 
     Examples
     --------
@@ -94,11 +94,12 @@ def conformal(own: Array, beside: Array, delta: float) -> tuple[float | Array, A
 
 
 def discoveries(p_values: Array, rate: float) -> npt.NDArray[np.bool_]:
-    """Returns whom Benjamini and Hochberg's rule names at this false-discovery rate.
+    """Returns which targets Benjamini and Hochberg's rule names at this false-discovery rate.
 
     Notes
     -----
-    With p-values sorted, the largest k with p_(k) ≤ k·rate/T; everybody up to p_(k) is named. O(T log T).
+    Names everybody up to p_(k), for the largest k with p_(k) ≤ k·rate/T among the sorted p-values.
+    O(T log T).
 
     Examples
     --------

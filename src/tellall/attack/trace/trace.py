@@ -42,12 +42,12 @@ class Tracing(WithFigures):
     scores
         One per target; a larger score is stronger evidence of having been in the data.
     threshold
-        The score to exceed: one number, or one per target where the reference people are scored anew beside
-        each target (threshold "empirical" of an attack that uses the population's mean).
+        The score to exceed: one number, or one per target if the reference people are scored anew for each
+        target (threshold "empirical" of an attack that uses the population's mean).
     p_values
-        For each target, a bound on the chance of such a score for a person who was not in the data.
+        For each target, a bound on the chance that a person who was not in the data scores as high.
     member
-        Whom the attack names as having been in the data.
+        Which targets the attack names as having been in the data.
     attack, rule, delta
         The attack, the threshold, and the promised false-positive rate.
     attributes, reference_people
@@ -55,15 +55,15 @@ class Tracing(WithFigures):
     notes
         One sentence for each thing that was dropped, clipped or noticed.
     reference_scores
-        The score of every reference person, on average beside the targets; None where the threshold does not
-        need them ("paper", "hoeffding").
+        Every reference person's score, averaged over the targets; None if the threshold does not need them
+        ("paper", "hoeffding").
     missing_calls
         The shares of the targets' and of the reference people's calls that are missing, among at most 10,000
         attributes spread over the whole list.
     without_calls
         How many targets have no call at all; the attack says nothing about them.
     reference_lacking
-        How many reference people lack so much that they count as scoring no lower than some target.
+        How many reference people lack so many calls that they count as scoring no lower than some target.
     copies
         How many targets are also reference people, or have a twin there.
     """
@@ -90,13 +90,14 @@ class Tracing(WithFigures):
         return int(self.member.sum())
 
     def discoveries(self, rate: float | None = None) -> npt.NDArray[np.bool_]:
-        """Returns whom to name so that at most this share of the names is wrong, on average over releases.
+        """Returns which targets to name so that on average at most this share of the names is wrong.
 
         Notes
         -----
-        Benjamini and Hochberg's step-up rule on the p-values; `rate` is delta where not given. Empirical
-        p-values of targets who share reference people are positively dependent, under which the rule holds;
-        that is proved for scores that use no population mean ("single", "gaussian") and not for the others.
+        Benjamini and Hochberg's step-up rule on the p-values; the average is over releases, and `rate`
+        defaults to delta. Empirical p-values of targets who share reference people are positively dependent,
+        and the rule allows that. This is proved for scores that use no population mean ("single",
+        "gaussian"), not for the others.
         """
         return discoveries(self.p_values, self.delta if rate is None else rate)
 
@@ -127,9 +128,9 @@ def trace(
     Parameters
     ----------
     means
-        The published mean of every attribute (NaN where suppressed), or a release of :class:`Means`. Where
-        means and people have names (datasets, frames, a series with an index) they are matched by name, over
-        the attributes that all have; arrays are matched by position.
+        The published mean of every attribute (NaN where suppressed), or a release of :class:`Means`. If means
+        and people have names (datasets, frames, a series with an index), they are matched by name, over the
+        attributes that they all share; arrays are matched by position.
     targets
         The people to be traced, people × attributes, or one person.
     reference
@@ -145,7 +146,7 @@ def trace(
         The largest standard deviation of an attribute, for the thresholds of "gaussian".
     threshold
         "paper" as printed, "hoeffding" with the smaller sound constant, or "empirical": conformal p-values.
-        Without it, "paper", and "empirical" for the classical tests, which have no other.
+        The default is "paper", but "empirical" for the classical tests, which have no other.
     coding
         "signs" for −1/+1 and means in [−1, 1]; "bits" for 0/1; "genotypes" for 0/1/2, with allele
         frequencies in [0, 1] or mean allele counts in [0, 2], see `alleles`.
@@ -160,25 +161,26 @@ def trace(
     -----
     With y a target and q the means in the ±1 coding:
 
-    - single: ⟨y − z0, q⟩, z0 the first reference person. Paper √(8 d ln(1/δ)); hoeffding 2‖q‖√ln(1/δ), which
-      is sound by Hoeffding's inequality where the printed one gives δ² (E-RT-1). Prop. 2.
-    - pool: ⟨y − z0, t⟩, t = clip(q − w, ±2α), w the mean of the reference people but the first. Paper
+    - single: ⟨y − z0, q⟩, z0 the first reference person. Paper √(8 d ln(1/δ)); hoeffding 2‖q‖√ln(1/δ), sound
+      by Hoeffding's inequality, which gives the printed threshold the level δ² (E-RT-1). Prop. 2.
+    - pool: ⟨y − z0, t⟩, t = clip(q − w, ±2α), w the mean of all reference people but the first. Paper
       4α√(d ln(1/δ)); hoeffding 2‖t‖√ln(1/δ). Prop. 18.
-    - gaussian: ⟨y − z0, q⟩ for real attributes. Paper 2σ_max√(d ln(1/δ)); hoeffding 2σ_max‖q‖√ln(1/δ), half
-      the level by the exact tail. Prop. 29.
+    - gaussian: ⟨y − z0, q⟩ for real attributes. Paper 2σ_max√(d ln(1/δ)); hoeffding 2σ_max‖q‖√ln(1/δ), whose
+      exact level is at most δ/2. Prop. 29.
     - likelihood-ratio: Σ x ln(q̃/p̃) + (1 − x) ln((1 − q̃)/(1 − p̃)) on the 0/1 scale, half a person added to
       each side; homer: Σ |x − p̃| − |x − q|.
 
-    "paper" and "hoeffding" hold for independent attributes only: neighbouring positions of a genome are not,
-    and there both fail. "empirical" holds for any dependence between attributes as long as
-    the target and the reference people are exchangeable: p = (1 + reference scores ≥ target's)/(R + 1), where
-    each of the R + 1 people is scored with the mean of all the others as the population's. It can say "in" at
-    level δ only if δ(R + 1) ≥ 1. A missing call counts for nothing under the first two. Under the third, an
-    attribute that a target lacks counts for nobody beside that target (for "single", as the reference
-    people's mean), and a reference person who lacks a call is given what the others add there on average, the
-    score stretched by the share of its spread that is missing: sound for calls missing at random, at rates
-    that may differ between targets and reference people. Time O(targets · d), and O(targets · reference · d)
-    for the empirical threshold of an attack with a population mean; memory one chunk of attributes.
+    "paper" and "hoeffding" hold for independent attributes only. Neighbouring positions of a genome are
+    dependent, and both thresholds fail there. "empirical" holds for any dependence between attributes as long
+    as the target and the reference people are exchangeable: p = (1 + reference scores ≥ target's)/(R + 1),
+    where each of the R + 1 people is scored with the mean of all the others as the population's mean. It can
+    name somebody at level δ only if δ(R + 1) ≥ 1. Under the first two thresholds a missing call adds nothing.
+    Under "empirical", an attribute that a target lacks adds nothing to any of the R + 1 scores (for "single",
+    it adds the reference people's mean). A reference person who lacks a call gets what the others add there
+    on average, and the score is stretched to make up for the missing share of its spread. This is sound for
+    calls missing at random, at rates that may differ between targets and reference people. Time
+    O(targets · d), and O(targets · reference · d) for the empirical threshold of an attack with a population
+    mean; memory one chunk of attributes.
 
     Examples
     --------
@@ -225,7 +227,7 @@ def trace(
 
 
 def _empirical(given: Input, alpha: float | None, common: dict[str, Any]) -> Tracing:
-    """The tracing with conformal p-values, the targets scored in groups."""
+    """Returns the tracing with conformal p-values; scores the targets in batches."""
     delta, people, pool = common["delta"], given.targets.shape[0], given.reference.shape[0]
     contribution = contribution_of(common["attack"], n=given.size(), ploidy=given.coding.ploidy, alpha=alpha)
     scores, limits, p_values = np.zeros(people), np.zeros(people), np.zeros(people)
@@ -255,8 +257,8 @@ def _empirical(given: Input, alpha: float | None, common: dict[str, Any]) -> Tra
 def _says_little(people: int) -> str:
     lack = "1 reference person lacks" if people == 1 else f"{people} reference people lack"
     return (
-        f"{lack} nine tenths or more of some target's score, and count as scoring no lower "
-        "than that target; leave them out of the reference."
+        f"{lack} the calls for nine tenths or more of some target's score. Such people count as scoring "
+        "no lower than that target; leave them out of the reference."
     )
 
 

@@ -17,7 +17,7 @@ __all__ = [
 ]
 
 _KINDS = {"traced": "fail", "partly traced": "review", "not traced": "pass", "inconclusive": "review"}
-_NO_PROOF = "That this attack fails does not prove that every attack would."
+_NO_PROOF = "The failure of this attack does not prove that every attack would fail."
 _KNOWN = "Whoever holds a person's attributes and the published means can tell that they took part."
 _MISREAD = (
     "Nobody is traced, but more than a third of the informative sites look as if the published frequencies "
@@ -38,7 +38,7 @@ class TracingVerdict:
 
     @property
     def kind(self) -> str:
-        """How good or bad that is: "pass", "review" or "fail"."""
+        """How good or bad the verdict is: "pass", "review" or "fail"."""
         return _KINDS[self.word]
 
     @property
@@ -57,17 +57,17 @@ def judge_tracing(
 
     Notes
     -----
-    Membership known: "traced" where the 95 % interval of the members named lies above that of the others
-    named; "partly traced" where only the scores tell them apart (the interval of the AUC lies above 1/2).
+    Membership known: "traced" if the 95 % interval of the share of members named lies above that of the
+    others named; "partly traced" if only the scores tell them apart (the interval of the AUC lies above 1/2).
 
-    Membership unknown: "traced" where Benjamini and Hochberg's rule names somebody; "partly traced" where
-    more targets pass the threshold than chance would allow, at 1 %. Under the empirical threshold that number
-    is beta-binomial, not binomial, since targets share the reference people: of T targets exchangeable with R
-    reference people, those above the k-th largest reference score. The other thresholds only bound each
-    target's own chance, which leaves Markov's inequality.
+    Membership unknown: "traced" if Benjamini and Hochberg's rule names somebody; "partly traced" if more
+    targets pass the threshold than chance would allow, at 1 %. Under the empirical threshold that number is
+    beta-binomial, not binomial, since targets share the reference people: it counts how many of T targets,
+    exchangeable with R reference people, score above the k-th largest reference score. The other thresholds
+    only bound each target's own chance, which leaves Markov's inequality.
 
-    "Inconclusive" where the reference people are too few to name anybody or lack too many calls. Also where
-    nobody is traced and half of the targets or more are reference people, or the reading of alleles is
+    "Inconclusive" if the reference people are too few to name anybody or lack too many calls. Also if nobody
+    is traced and either half of the targets or more are reference people, or the reading of alleles is
     doubtful: with the wrong alleles nobody would be traced, while a tracing that succeeds is no accident.
     Targets without a call are not counted among those not named.
 
@@ -88,7 +88,7 @@ def judge_tracing(
     if lack and nameable < 1 + lack and not tracing.traced:
         return TracingVerdict(
             "inconclusive",
-            f"{lack} of {pool} reference people lack nearly all calls, so that nobody "
+            f"{lack} of {pool} reference people lack nearly all calls, so nobody "
             f"can be named at a rate of {tracing.delta:g}; leave them out of the reference.",
         )
     word, sentence = _unknown(tracing) if risk is None else _known(risk)
@@ -98,11 +98,11 @@ def judge_tracing(
         word = "inconclusive"
         sentence = (
             f"{same:,} of {tracing.scores.size:,} targets are also reference people, or have a twin there, "
-            "so that they could not be traced if they were in the data; leave them out of the reference."
+            "so they could not be traced even if they were in the data; leave them out of the reference."
         )
     if tracing.without_calls:
         have = "target has" if tracing.without_calls == 1 else "targets have"
-        sentence += f" {tracing.without_calls:,} {have} no call at all, and nothing is said of them."
+        sentence += f" {tracing.without_calls:,} {have} no calls at all; the attack says nothing about them."
     return TracingVerdict(word, sentence)
 
 
@@ -116,7 +116,7 @@ def _known(risk: TracingRisk) -> tuple[str, str]:
         return "traced", f"{counts} {_KNOWN}"
     if risk.auc.low > 0.5:
         return "partly traced", (
-            f"{counts} The scores of members are higher all the same: a member scores above another person "
+            f"{counts} Even so, members score higher: a member scores above another person "
             f"{100 * risk.auc.value:.0f} times in 100."
         )
     return "not traced", f"{counts} {_NO_PROOF}"
@@ -132,8 +132,8 @@ def _unknown(tracing: Tracing) -> tuple[str, str]:
     if not tracing.traced:
         return "not traced", f"None of the {people:,} targets scores above the threshold. {_NO_PROOF}"
     passed = (
-        f"{tracing.traced:,} of {people:,} targets score above the threshold, where about "
-        f"{tracing.delta * people:.3g} would if nobody had been in the data; nobody can be named singly."
+        f"{tracing.traced:,} of {people:,} targets score above the threshold; about "
+        f"{tracing.delta * people:.3g} would if nobody had been in the data. No one person can be named."
     )
     if chance_of_so_many(tracing) < _RARE:
         return "partly traced", passed

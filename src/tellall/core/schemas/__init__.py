@@ -45,7 +45,7 @@ def load(name: str) -> dict[str, Any]:
 
 
 def outdated(version: object) -> str:
-    """What to do about a document of another version than ours; empty if it is ours.
+    """What to do about a document of another version; empty if it is ours.
 
     Examples
     --------

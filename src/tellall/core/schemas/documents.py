@@ -36,7 +36,7 @@ class ColumnDocument(_Strict):
 
 
 class ValuesFile(_Strict):
-    """Values that lie in a Parquet file (one column, `value`) beside the document."""
+    """Values in a Parquet file (one column, `value`) next to the document."""
 
     parquet: str
     count: Annotated[int, Field(ge=0)]
@@ -55,20 +55,20 @@ class ReleaseDocument(_Strict):
     statistic: Described
     where: Annotated[
         str | None,
-        Field(max_length=10_000, description="Whom it is about: a condition; default everybody."),
+        Field(max_length=10_000, description="The people it is about: a condition; default everybody."),
     ] = None
     protect: list[Described]
     columns: list[ColumnDocument]
     people: Annotated[int, Field(ge=0)] | None = None
     levels: Annotated[
-        int, Field(ge=0, le=1000, description="The values that the tabulated column has; 0: real numbers.")
+        int, Field(ge=0, le=1000, description="How many values the tabulated column has; 0: real numbers.")
     ] = 2
     published_too: Annotated[
         dict[str, str],
-        Field(description="Which fields beside the values depend on the people, and what they tell."),
+        Field(description="Which fields besides the values depend on the people, and what they reveal."),
     ]
     values: Annotated[
-        list[float | None] | ValuesFile, Field(description="null where suppressed, or a file beside.")
+        list[float | None] | ValuesFile, Field(description="null where suppressed; or a file next to this.")
     ]
 
 
@@ -79,11 +79,11 @@ Survives = Annotated[
 
 
 class ForeseenDocument(_Strict):
-    """What the equations and the noise of a release let one expect before it is attacked."""
+    """What a release's equations and noise lead one to expect before it is attacked."""
 
     equations: Annotated[int, Field(ge=0)]
     people: Annotated[int, Field(ge=0)]
-    groups: Annotated[int, Field(ge=0, description="How many of the people the release tells apart.")]
+    groups: Annotated[int, Field(ge=0, description="How many groups of people the release tells apart.")]
     rank_cap: Annotated[int, Field(ge=0, description="No more unknowns than this can be solved for.")]
     rank: int | None
     accuracy: Annotated[float, Field(description="Predicted for least squares with the prior.")]
@@ -120,7 +120,7 @@ class LuckDocument(_Strict):
     sure: float
     right: float
     expected: float
-    chance: Annotated[float, Field(ge=0, le=1, description="That luck alone makes this many right.")]
+    chance: Annotated[float, Field(ge=0, le=1, description="The chance that luck makes this many right.")]
 
 
 class BinDocument(_Strict):
@@ -135,7 +135,7 @@ class BinDocument(_Strict):
 class LossDocument(_Strict):
     """What the reader of the release loses."""
 
-    error: Annotated[float, Field(ge=0, description="Mean absolute error, withheld values counted.")]
+    error: Annotated[float, Field(ge=0, description="Mean absolute error, including withheld values.")]
     interval: tuple[float, float]
     utility: dict[str, float | None]
     coefficients: dict[str, float | None] | None = None
@@ -156,7 +156,7 @@ class Found(_Strict):
     interval: tuple[float, float]
     beyond_fit: Annotated[
         tuple[float, float, float] | None,
-        Field(description="Of a real secret, the advantage without in-sample fit, and its interval."),
+        Field(description="For a real secret, the advantage without in-sample fit, and its interval."),
     ] = None
     in_sample: Annotated[
         float, Field(ge=0, description="The part of a real secret's advantage that is in-sample fit.")
@@ -166,10 +166,12 @@ class Found(_Strict):
     named: int
     named_right: int
     proved: int
-    proved_alone: Annotated[dict[str, int], Field(description="By more than one cell; by value.")]
-    proved_group: Annotated[dict[str, int], Field(description="By one cell of people all alike; by value.")]
+    proved_alone: Annotated[dict[str, int], Field(description="Proved from several cells; by value.")]
+    proved_group: Annotated[
+        dict[str, int], Field(description="Proved from one cell of people all alike; by value.")
+    ]
     undecided: Annotated[
-        int, Field(ge=0, description="People for whom the search for proofs ended before it could tell.")
+        int, Field(ge=0, description="People for whom the search for proofs ended undecided.")
     ] = 0
     learnt: Annotated[dict[str, int], Field(description="Proved alone or exposed, by value.")]
     exposed: dict[str, dict[str, int]]
@@ -179,10 +181,10 @@ class Found(_Strict):
     people: int
     curve: Annotated[list[tuple[float, int]], Field(description="People exposed at each confidence.")]
     draws: int
-    decoder: Annotated[str, Field(description="What the attack decoded with.")] = ""
+    decoder: Annotated[str, Field(description="The decoder that the attack used.")] = ""
     skipped: Annotated[list[str], Field(description="Published values that gave no equation, and why.")] = []
     foreseen: Annotated[
-        ForeseenDocument | None, Field(description="What was to be expected before the attack, if known.")
+        ForeseenDocument | None, Field(description="What could be expected before the attack, if known.")
     ] = None
     promised: Annotated[
         PromisedDocument | None, Field(description="What the protections declare; null: nobody asked.")
@@ -193,7 +195,7 @@ class Found(_Strict):
     wrong: Annotated[list[int], Field(description="People guessed wrong in each draw.")] = []
     survives: Survives = None
     possible: Annotated[
-        int | None, Field(ge=0, description="Secrets that satisfy all that is certain; null: many.")
+        int | None, Field(ge=0, description="How many secrets satisfy everything certain; null: many.")
     ] = None
     clash: Annotated[list[str], Field(description="Published values that cannot all be true.")] = []
     jointly: Annotated[
@@ -260,7 +262,7 @@ class DataDocument(_Strict):
     distinct_public_rows: int
     secret: str
     meaning: Annotated[list[str], Field(description="What the values of the secret stand for.")]
-    holders: Annotated[int | None, Field(description="Who have the second; none where there are several.")]
+    holders: Annotated[int | None, Field(description="How many have the second; null if not two values.")]
     counts: Annotated[list[int], Field(description="How many people have each value.")] = []
     columns: list[ColumnDocument]
     left_out: list[str]
@@ -285,11 +287,11 @@ class AreaFinding(_Strict):
 
 
 class AreaDocument(_Strict):
-    """The people of one value of the column that areas are made by."""
+    """The people with one value of the column that defines the areas."""
 
     name: str
     people: Annotated[int, Field(ge=1)]
-    seed: Annotated[int, Field(ge=0, description="With it the area can be audited alone.")]
+    seed: Annotated[int, Field(ge=0, description="The seed to audit the area alone.")]
     reason: Annotated[str | None, Field(description="Why it was not attacked; null: it was.")] = None
     verdict: Literal["pass", "review", "fail"]
     note: str | None = None
@@ -306,10 +308,10 @@ class AreasDocument(_Strict):
     people_not_attacked: Annotated[int, Field(ge=0)]
     above: Annotated[int, Field(ge=0, description="Areas with an interval above the limit.")]
     surely_above: Annotated[
-        int, Field(ge=0, description="Areas above the limit even considering how many were looked at.")
+        int, Field(ge=0, description="Areas above the limit even after correcting for how many there are.")
     ]
     exposing: Annotated[
-        int, Field(ge=0, description="Areas where more people are proved alone or exposed than may be.")
+        int, Field(ge=0, description="Areas where more people are proved alone or exposed than allowed.")
     ]
     rows: list[AreaDocument]
 
@@ -320,7 +322,7 @@ class OverallDocument(_Strict):
     advantage: Annotated[float, Field(description="The largest of any set of releases.")]
     advantage_of: Annotated[str, Field(description="The set that has it.")]
     advantage_share: Annotated[
-        float, Field(description="It as a share of people or, of a real secret, of the baseline's error.")
+        float, Field(description="As a share of people or, for a real secret, of the baseline's error.")
     ]
     exposed: Annotated[dict[str, int], Field(description="By the attack that exposes most; by value.")]
     exposed_of: str
@@ -339,7 +341,7 @@ class NotCheckedDocument(_Strict):
 
     name: str
     reason: str
-    nearest: Annotated[str | None, Field(description="The kind that comes nearest.")] = None
+    nearest: Annotated[str | None, Field(description="The most similar kind.")] = None
 
 
 class ChangeDocument(_Strict):
@@ -347,9 +349,9 @@ class ChangeDocument(_Strict):
 
     words: Annotated[str, Field(description="The change, such as: round “counts” to 5.")]
     releases: Annotated[list[str], Field(description="The releases that it changes or leaves out.")]
-    loss: Annotated[float, Field(ge=0, description="Mean absolute error, withheld and dropped counted.")]
+    loss: Annotated[float, Field(ge=0, description="Mean absolute error, including withheld and dropped.")]
     withheld: Annotated[float, Field(ge=0, le=1, description="Share of the planned values not shown.")]
-    error: Annotated[float | None, Field(description="Mean error of what is shown; null: nothing is.")] = None
+    error: Annotated[float | None, Field(description="Mean error of the shown values; null: none.")] = None
     instead: Annotated[int, Field(ge=0, description="Values of smaller tables that are shown instead.")] = 0
     verdict: Annotated[
         Literal["pass", "review", "fail"] | None, Field(description="On fresh draws; null: not tried.")
@@ -360,7 +362,7 @@ class ChangeDocument(_Strict):
 
 
 class RemedyDocument(_Strict):
-    """The cheapest change of the plan that passes, or that none was found."""
+    """The cheapest change of the plan that passes, or a sentence that none was found."""
 
     found: bool
     sentence: str
@@ -386,22 +388,22 @@ class PartDocument(_Strict):
 
 
 class ExposedRow(_Strict):
-    """People of some values of a column, or in groups of some size, and how many of them are learnt."""
+    """People with some values of a column, or in groups of some size, and how many are proved or exposed."""
 
-    values: Annotated[list[str], Field(description="Merged until no count tells of single people.")]
+    values: Annotated[list[str], Field(description="Merged until no count is about a single person.")]
     people: int
     learnt: Annotated[int | None, Field(description="Proved alone or exposed; null: withheld.")]
 
 
 class ExposedTable(_Strict):
-    """Who is learnt, by one column or by how many people are alike in public."""
+    """Whose secrets are proved or exposed, by one column or by how many people are alike in public."""
 
     by: Annotated[str, Field(description="A public column, or “people alike”.")]
     rows: list[ExposedRow]
 
 
 class CulpritsDocument(_Strict):
-    """What each part of the releases adds, and who is learnt from them."""
+    """What each part of the releases adds, and whose secrets they give away."""
 
     of: Annotated[str, Field(description="The set of releases that was taken apart.")]
     decoder: str
@@ -418,10 +420,10 @@ class DifferenceDocument(_Strict):
     """Two releases that are not about the same people."""
 
     releases: Annotated[list[int], Field(description="Which of the releases.")]
-    only_first: Annotated[int, Field(ge=0, description="People whom the first alone counts.")]
+    only_first: Annotated[int, Field(ge=0, description="People that only the first counts.")]
     only_second: Annotated[int, Field(ge=0)]
     proved: Annotated[
-        int | None, Field(description="People whom both prove and neither alone; null: not attacked.")
+        int | None, Field(description="People proved by both together, by neither alone; null: not attacked.")
     ]
     sentence: str
 
@@ -435,7 +437,8 @@ class AttackerDocument(_Strict):
     advantage: float | None
     advantage_of: Annotated[str | None, Field(description="Of which releases.")]
     advantage_share: Annotated[
-        float | None, Field(description="As a share of people or, of a real secret, of the baseline's error.")
+        float | None,
+        Field(description="As a share of people or, for a real secret, of the baseline's error."),
     ]
     proved: Annotated[int, Field(ge=0)]
     exposed: Annotated[int, Field(ge=0)]
@@ -447,11 +450,13 @@ class AttackerDocument(_Strict):
 
 
 class RulesDocument(_Strict):
-    """What the agencies' rules for tables of sums would have said, beside the attack."""
+    """What the agencies' rules for tables of sums would have said, compared with the attack."""
 
     sentence: str
     cells: Annotated[int, Field(ge=0)]
-    broken: Annotated[int, Field(ge=0, description="The p % rule passes them, all tables together do not.")]
+    broken: Annotated[
+        int, Field(ge=0, description="Cells that the p % rule passes but all tables together do not.")
+    ]
 
 
 class RecordDocument(_Strict):
@@ -495,6 +500,6 @@ class AuditDocument(_Strict):
     attackers: Annotated[
         list[AttackerDocument], Field(description="The worst first; none: one who knows all.")
     ] = []
-    published_too: Annotated[list[str], Field(description="What releases tell beside their values.")]
+    published_too: Annotated[list[str], Field(description="What releases reveal besides their values.")]
     assumed: list[str]
     not_tested: list[str]

@@ -22,7 +22,10 @@ class PlanRelease(_Strict):
     statistic: Described
     where: Annotated[
         str | None,
-        Field(max_length=10_000, description="Whom it is about: a condition on columns; default everybody."),
+        Field(
+            max_length=10_000,
+            description="The people it is about: a condition on columns; default everybody.",
+        ),
     ] = None
     protect: Annotated[
         list[dict[str, Any]] | dict[str, Any], Field(description="Protections in the order they apply.")
@@ -33,10 +36,10 @@ Known = Annotated[
     list[Text] | None, Field(description="The public columns that the attacker knows; default all.")
 ]
 KnownPeople = Annotated[
-    float, Field(gt=0, le=1, description="The share of the people whom the attacker knows.")
+    float, Field(gt=0, le=1, description="The share of the people that the attacker knows.")
 ]
 KnownSecrets = Annotated[
-    float, Field(ge=0, lt=1, description="The share of those whose secret the attacker knows already.")
+    float, Field(ge=0, lt=1, description="The share of those whose secret the attacker already knows.")
 ]
 
 
@@ -63,7 +66,7 @@ class PlanDocument(_Strict):
 
     schema_version: Literal[2] = 2
     data: Annotated[Text, Field(description="The file of people, in the plan's folder or below.")] = ""
-    secret: Annotated[Text, Field(description="The column to protect, with two values.")] = ""
+    secret: Annotated[Text, Field(description="The column to protect.")] = ""
     public: Annotated[
         list[Text] | None, Field(min_length=1, description="The columns an attacker may know; default all.")
     ] = None
@@ -73,7 +76,7 @@ class PlanDocument(_Strict):
     ] = {}
     by: Annotated[
         Text | None,
-        Field(description="A public column: everything is published for each of its values apart, an area."),
+        Field(description="A public column: everything is published for each of its values, an area."),
     ] = None
     limit: Annotated[float, Field(ge=0, le=1, description="The most advantage a release may give.")] = 0.05
     exposed_limit: Annotated[
@@ -82,7 +85,7 @@ class PlanDocument(_Strict):
     ] = 0
     sensitive: Annotated[
         list[str | int] | None,
-        Field(min_length=1, description="The values that must not be learnt; default all but the commonest."),
+        Field(min_length=1, description="The values that must stay secret; default all but the commonest."),
     ] = None
     repeats: Annotated[int, Field(ge=1, le=1000, description="Draws of the noise per release.")] = 1
     seed: Annotated[int, Field(ge=0, le=2**63 - 1, description="Seed of everything random.")] = 0
@@ -112,7 +115,7 @@ class PolicyDocument(_Strict):
         float | None, Field(ge=0, le=1, description="The most advantage that any plan may allow.")
     ] = None
     exposed_limit: Annotated[
-        int | None, Field(ge=0, description="The most people whom any plan may let be learnt.")
+        int | None, Field(ge=0, description="The largest exposed_limit that any plan may have.")
     ] = None
     repeats: Annotated[int, Field(ge=1, le=1000, description="The least number of draws.")] = 1
     attackers: Annotated[
@@ -135,21 +138,23 @@ class FolderTable(_Strict):
     ] = "counts"
     value: Annotated[
         Text,
-        Field(description="Of means, sums, extremes and survival: the header over them, of several."),
+        Field(description="For means, sums, extremes, survival: the header over them, if several."),
     ] = ""
-    count: Annotated[Text, Field(description="Of means and sums: the header over the numbers of people.")] = (
-        ""
-    )
-    time: Annotated[Text, Field(description="Of survival: the column of follow-up times.")] = ""
-    across: Annotated[Text, Field(description="The column that the table's columns are values of.")] = ""
+    count: Annotated[
+        Text, Field(description="For means and sums: the header over the numbers of people.")
+    ] = ""
+    time: Annotated[Text, Field(description="For survival: the column of follow-up times.")] = ""
+    across: Annotated[Text, Field(description="The column whose values head the table's columns.")] = ""
     where: Annotated[
-        str, Field(max_length=10_000, description="Whom it is about: a condition on columns.")
+        str, Field(max_length=10_000, description="The people it is about: a condition on columns.")
     ] = ""
     normalize: Literal["", "index", "columns", "all"] = ""
     absent: Literal["zero", "unknown"] = "zero"
-    loss: Annotated[Text, Field(description="Of coefficients: linear, logistic, poisson, probit.")] = "linear"
+    loss: Annotated[Text, Field(description="For coefficients: linear, logistic, poisson, probit.")] = (
+        "linear"
+    )
     standard_errors: Annotated[
-        bool, Field(description="Of coefficients: whether the printed standard errors are the usual ones.")
+        bool, Field(description="For coefficients: whether the printed standard errors are the usual ones.")
     ] = False
     protect: Annotated[
         list[dict[str, Any]] | dict[str, Any], Field(description="What was done to the numbers, in order.")
@@ -162,5 +167,5 @@ class FolderDocument(_Strict):
     model_config = ConfigDict(title="tellall folder")
 
     schema_version: Literal[2] = 2
-    secret: Annotated[Text, Field(description="The column that must not be learnt.")] = ""
+    secret: Annotated[Text, Field(description="The column that must stay secret.")] = ""
     tables: Annotated[list[FolderTable], Field(min_length=1, max_length=1000)]

@@ -45,7 +45,7 @@ class SweepRow(_StudyModel):
     protection: str
     std: Annotated[float | None, Field(ge=0, description="Standard deviation of the noise on a value.")]
     decoder: str
-    draws: Annotated[int, Field(ge=1, description="Draws of the noise; one where nothing is random.")]
+    draws: Annotated[int, Field(ge=1, description="Draws of the noise; one if nothing is random.")]
     accuracy: float
     accuracy_low: float
     accuracy_high: float
@@ -61,7 +61,7 @@ class SweepRow(_StudyModel):
     exposed: Annotated[int, Field(ge=0, description="People exposed at confidence 0.95.")]
     learnt: Annotated[int, Field(ge=0, description="Proved alone or exposed, with a sensitive value.")]
     loss: Annotated[
-        float | None, Field(ge=0, description="Mean absolute error of a value, withheld ones counted.")
+        float | None, Field(ge=0, description="Mean absolute error of a value, including withheld ones.")
     ]
     loss_low: float | None
     loss_high: float | None
@@ -71,7 +71,8 @@ class SweepRow(_StudyModel):
     total_variation: Share | None
     association_change: Share | None
     mae_ratio: Annotated[
-        float | None, Field(ge=0, description="Error of models' predictions, times that of the exact models.")
+        float | None,
+        Field(ge=0, description="Error of models' predictions, as a multiple of the exact models'."),
     ]
     sign_flips: Share | None
     coverage: Share | None
@@ -117,7 +118,7 @@ class SweptAreaDocument(_StudyModel):
 
 
 class SweptRelease(_StudyModel):
-    """Every protection of one statistic; of many areas, all people together."""
+    """Every protection of one statistic; with areas, for all people together."""
 
     name: str
     statistic: str
@@ -146,14 +147,14 @@ class SweepDocument(_StudyModel):
     data: str
     seed: Annotated[int, Field(ge=0)]
     repeats: Annotated[int, Field(ge=1)]
-    limit: Annotated[Share, Field(description="The plan's limit of the advantage.")]
+    limit: Annotated[Share, Field(description="The plan's limit on the advantage.")]
     exposed_limit: ExposedLimit = None
     warning: str
     releases: list[SweptRelease]
 
 
 class EvaluationDocument(_StudyModel):
-    """One scale that was tried; of one that fails, the first decoder that does."""
+    """One scale that was tried; if it fails, the first decoder that makes it fail."""
 
     scale: Annotated[float, Field(ge=0)]
     decoder: str
@@ -261,7 +262,7 @@ class CalibratedAreas(_StudyModel):
     name: str
     by: Annotated[str, Field(description="The column whose values are the areas.")]
     family: str
-    scale: Annotated[float, Field(ge=0, description="The largest that a area needs.")]
+    scale: Annotated[float, Field(ge=0, description="The largest that any area needs.")]
     protection: str
     max_advantage: Annotated[float, Field(gt=0)]
     statistic: str
@@ -272,7 +273,9 @@ class CalibratedAreas(_StudyModel):
     exposed: Exposed
     learnt: Annotated[int, Field(ge=0)]
     warnings: list[str]
-    areas: Annotated[list[CalibratedAreaDocument], Field(description="Those that need most noise first.")]
+    areas: Annotated[
+        list[CalibratedAreaDocument], Field(description="Areas that need most noise come first.")
+    ]
 
 
 class UnansweredDocument(_StudyModel):
@@ -319,7 +322,7 @@ class RowsTable(_StudyModel):
 
 
 class RowsCell(_StudyModel):
-    """A published cell and the counts it leaves possible; null: no largest one."""
+    """A published cell and the counts it leaves possible; null: there is no largest."""
 
     table: str
     cell: dict[str, str]
@@ -328,7 +331,7 @@ class RowsCell(_StudyModel):
 
 
 class RowsArea(_StudyModel):
-    """What the tables of one area say of its rows."""
+    """What the tables of one area say about its rows."""
 
     name: str
     status: str
@@ -336,9 +339,9 @@ class RowsArea(_StudyModel):
     people: Annotated[int, Field(ge=0)] | None
     possible: Annotated[int, Field(ge=0, description="Rows that can occur.")]
     certain: Annotated[int, Field(ge=0, description="Rows in every solution.")]
-    certain_people: Annotated[int, Field(ge=0, description="How many people these are at least.")]
-    unique: Annotated[bool, Field(description="Whether there is one solution only.")]
-    solutions: Annotated[str, Field(description="How many there are, in words, where they were counted.")]
+    certain_people: Annotated[int, Field(ge=0, description="The least number of people in these rows.")]
+    unique: Annotated[bool, Field(description="Whether there is exactly one solution.")]
+    solutions: Annotated[str, Field(description="How many there are, in words, if they were counted.")]
     open: Annotated[int, Field(ge=0, description="Rows whose bounds may not be reached.")]
     contradiction: Annotated[list[RowsCell], Field(description="Cells that cannot all be right.")]
     steps: Annotated[int, Field(ge=0)]

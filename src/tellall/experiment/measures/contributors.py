@@ -1,4 +1,4 @@
-"""The agencies' rules for tables of sums beside the attack, contributor by contributor."""
+"""The agencies' rules for tables of sums compared with the attack, contributor by contributor."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _SAME = 1e-6
 
 @dataclass(frozen=True)
 class CellRisk:
-    """One cell: what the rules say of it, and how well its largest contributor can be estimated.
+    """One cell: what the rules say about it, and how well its largest contributor can be estimated.
 
     Attributes
     ----------
@@ -71,7 +71,7 @@ class CellRisk:
 
 @dataclass(frozen=True)
 class ContributorTable:
-    """What the rules would have said of every cell, beside what the attack finds."""
+    """What the rules would have said about every cell, next to what the attack finds."""
 
     cells: tuple[CellRisk, ...]
     p: float
@@ -139,7 +139,7 @@ def compare_rules(
     n: int = 1,
     share: float = 0.85,
 ) -> ContributorTable:
-    """What the p % and dominance rules say of every cell of sums, beside what all of them together tell.
+    """What the p % and dominance rules say about each cell of sums, and what all cells together reveal.
 
     Parameters
     ----------
@@ -148,15 +148,15 @@ def compare_rules(
     releases
         One or several releases of `Sums` or `CellMeans` about them, attacked together.
     p, n, share
-        Of the rules `PPercent` and `Dominance`.
+        The parameters of the rules `PPercent` and `Dominance`.
 
     Notes
     -----
     Everybody knows that no number is negative. The largest value that the largest contributor of a cell can
     have is a linear program: every published sum within its error's bound, and for the second largest
-    contributor their own number known. Of one exact sum alone that is T − x₂, exactly the p % rule's bound;
-    of several together it may be less, which no rule for single cells sees. Two small programs a cell; values
-    without a bound on their error (noise) limit nothing. At most 500 cells.
+    contributor their own number known. For one exact sum alone that is T − x₂, exactly the p % rule's bound;
+    for several together it may be less, which no rule for single cells sees. Two small programs a cell;
+    values without a bound on their error (noise) limit nothing. At most 500 cells.
     """
     chosen = (releases,) if isinstance(releases, Release) else tuple(releases)
     if not chosen or not all(isinstance(each, Release) for each in chosen):
@@ -224,9 +224,9 @@ def _cells(
 
 
 def rules_of(dataset: Dataset, tables: Sequence[Release]) -> dict[str, Any] | None:
-    """What the agencies' rules would have said of tables of sums, as plain data.
+    """What the agencies' rules would have said about tables of sums, as plain data.
 
-    None where there is no such table, or contributions are not numbers of zero or more.
+    None if there is no such table, or if contributions are not numbers of zero or more.
     """
     secret = dataset.secret
     if not tables or secret is None or dataset.levels or float(np.min(secret)) < 0:

@@ -1,4 +1,4 @@
-"""Privacy profiles as curves: what is promised at every ε, and what an attack on draws achieves of it."""
+"""Privacy profiles as curves: what is promised at every ε, and how much of it an attack on draws achieves."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def profile_curves(
     largest
         The largest ε.
     draws
-        On the data, and on the neighbour in which the worst record is zeros; as many to train on.
+        Draws on the data, and on the neighbour in which the worst record is zeros; as many more to train on.
 
     Notes
     -----

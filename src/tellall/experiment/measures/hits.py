@@ -37,8 +37,8 @@ class Hits:
     baselines
         How many each baseline guessed right.
     gains
-        For each baseline: in how many draws more than the baseline the attack was right, and how many people
-        have that number; pairs.
+        For each baseline, pairs: in how many more draws than the baseline the attack was right, and how many
+        people have that number.
     """
 
     people: int
@@ -48,7 +48,7 @@ class Hits:
 
     @classmethod
     def of(cls, right: Sequence[Mask], baselines: Mapping[str, Mask]) -> Hits:
-        """The hits: who was guessed right: by the attack in each draw, and by each baseline.
+        """The hits, from who was guessed right by the attack in each draw and by each baseline.
 
         Examples
         --------
@@ -75,7 +75,7 @@ class Hits:
         return max(self.baselines, key=lambda name: self.baselines[name])
 
     def standing_in(self, name: str) -> str:
-        """The baseline of this name; the strongest where this area has no such baseline."""
+        """The baseline of this name; the strongest if this area has no such baseline."""
         return name if name in self.baselines else self.strongest
 
     def surely(self, chance: float) -> float:
@@ -100,7 +100,7 @@ class Hits:
 class Total:
     """Accuracy, baselines and advantage of an attack on some people, with their intervals.
 
-    ``beyond_fit``, of real secrets: the advantage without what in-sample fit explains, and its interval.
+    ``beyond_fit``, for real secrets: the advantage without what in-sample fit explains, and its interval.
     """
 
     people: int
@@ -149,7 +149,7 @@ class Total:
 
     @classmethod
     def of_reals(cls, risks: Sequence[Risk], chance: float = CHANCE) -> Total:
-        """The same of real secrets: mean absolute errors, the smaller the better."""
+        """The same for real secrets: mean absolute errors, where smaller is better."""
         first, errors = risks[0], np.array([risk.error for risk in risks])
         error, variance = float(errors.mean()), _over_draws(errors)
         by_person = np.mean([risk._off for risk in risks], axis=0)

@@ -30,7 +30,7 @@ _FEW = 5  # people unlike the rest, below which resampling them shows too little
 _RESAMPLES, _FEWEST = 10_000, 1000
 _WORK = 20_000_000  # distinct gains × resamples
 _AT_ONCE = 2_000_000  # of those, turned to floating point at once
-_EXPLAINED = 0.01  # sure guesses that luck makes this right with a higher chance expose nobody
+_EXPLAINED = 0.01  # if luck makes as many right with a higher chance, sure guesses expose nobody
 _RELIABLE = 0.90  # the hit rate that sure guesses must be able to have
 _EXACT_LUCK = 3000  # probabilities convolved exactly; more are nearly normal
 
@@ -51,7 +51,7 @@ def gain_interval(
         What each person gains, averaged over draws of the noise: +1 where only the attack is right, −1 where
         only the baseline is, or a number for a real secret.
     counts
-        How many people have each gain; one each where not given.
+        How many people have each gain; by default one each.
     draw_variance
         The variance of the mean over the draws.
     largest
@@ -119,7 +119,7 @@ def exact_interval(won: float, lost: float, people: int, chance: float = CHANCE)
 
     Notes
     -----
-    Either end is the share won at its one limit less the share lost at its other, by Clopper and Pearson,
+    Each end is one limit of the share won minus the opposite limit of the share lost, by Clopper and Pearson,
     each with a quarter of the chance, so nothing is assumed about how the two depend on each other.
 
     Examples

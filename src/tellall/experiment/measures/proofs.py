@@ -1,4 +1,4 @@
-"""Proofs: who is proved by an attack, kept to be joined with other attacks; it shows counts alone."""
+"""Proofs: who is proved by an attack, kept to be joined with other attacks; only counts are shown."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Proofs:
     def union(cls, parts: Iterable[Proofs]) -> Proofs | None:
         """What several attacks prove together, draw by draw; None if there is nothing to add up.
 
-        An attack with fewer draws has nothing random in it, and is the same in all.
+        An attack with fewer draws has nothing random in it, and counts in all draws.
         """
         known = list(parts)
         if not known:

@@ -110,7 +110,7 @@ class Risk(InNotebook):
 
     @property
     def largest(self) -> float:
-        """The most that one person can gain or lose; nothing who keep the strongest baseline's number."""
+        """The most that one person can gain or lose, among those whose gain is not zero."""
         if self.secret.levels:
             return 1.0
         moved = self.gain != 0
@@ -121,8 +121,8 @@ class Risk(InNotebook):
     def beyond_fit(self) -> Array:
         """For a real secret, what each person gains over an ordinary fit to people with them in it.
 
-        That fit is the population baseline's model without leaving anybody out; where it is no nearer than
-        the strongest baseline, or not known, the `gain`.
+        That fit is the population baseline's model without leaving anybody out. If it is no nearer than the
+        strongest baseline, or not known, this is the `gain`.
         """
         if self._fitted_off is None or self._fitted_off.mean() >= self._baseline_off[self.baseline].mean():
             return self.gain
@@ -132,8 +132,8 @@ class Risk(InNotebook):
     def in_sample(self) -> float:
         """The part of a real secret's advantage that an ordinary fit has because everybody is in it.
 
-        It speaks of how well a model fits, not of single people: one regression on a few columns has
-        nothing else.
+        It measures how well a model fits, and says nothing about single people: one regression on a few
+        columns gives away nothing else.
         """
         return max(0.0, min(self.advantage, self.advantage - float(self.beyond_fit.mean())))
 
@@ -184,7 +184,7 @@ class Risk(InNotebook):
 
     @property
     def proved_alone(self) -> int:
-        """How many people are proved by more than one cell in which everybody is alike."""
+        """How many people are proved, but not by a single cell in which everybody is alike."""
         return int((self._proved == "alone").sum())
 
     @property
@@ -292,21 +292,20 @@ def score(
     secret
         The true bits, codes of categories or real numbers, in file order.
     baselines
-        Baselines computed before; where not given, all that the release has: majority or median,
+        Baselines computed before; by default all that the release has: majority or median,
         own group, public columns, and a population model on the release's own columns.
     rng
-        Taken like every seed, and without effect: nothing in a score is random.
+        Accepted like every seed, but without effect: nothing in a score is random.
 
     Notes
     -----
-    Baselines and intervals are functions of people and release. A release that moves
-    nobody's estimate from the prior by more than 0.001 tells nothing; the attacker then guesses the majority,
-    so that pure noise scores the majority's accuracy whatever the secret's rate. Judged are the people whom
-    the releases are about, without those whose secret the attacker was told. Of a real secret an
-    attacker knows what the strongest baseline says. One keeps to it for everybody whose number the attack
-    does not claim to know better, another takes the attack's number for everybody (`risks_of`). The truth has
-    no part in what either of them guesses; the one with the larger advantage counts, and its interval is
-    corrected for there being two.
+    Baselines and intervals are functions of people and release. A release that moves nobody's estimate from
+    the prior by more than 0.001 tells nothing; the attacker then guesses the majority, so that pure noise
+    scores the majority's accuracy whatever the secret's rate. The people judged are those whom the releases
+    are about, except those whose secret the attacker was told. For a real secret, an attacker knows what the
+    strongest baseline says and can guess in two ways: keep to it for everybody whom the attack does not claim
+    to know better, or take the attack's number for everybody (`risks_of`). Neither uses the truth; the one
+    with the larger advantage counts, and its interval is corrected for there being two.
     """
     as_rng(rng)
     if isinstance(reconstruction, Tracing):
@@ -339,10 +338,10 @@ def score(
 def risks_of(
     attack: Reconstruction, truth: npt.NDArray[Any], baselines: Sequence[Baseline], judged: IntArray
 ) -> tuple[Risk, ...]:
-    """The risk of the people who are judged, by index, for each way of guessing; the truth is theirs.
+    """The risk for each way of guessing; ``judged`` are the people by index, ``truth`` is their secret.
 
-    Of bits and categories one way. Of real numbers two: whoever believes what the attack says of its errors
-    (`_believing`), and whoever takes its estimate of everybody.
+    There is one way for bits and categories. There are two for real numbers: to believe what the attack says
+    about its errors (`_believing`), and to take its estimate for everybody.
     """
     off = {baseline.name: attack.secret.error(baseline.guess, truth) for baseline in baselines}
     strongest = min(off, key=lambda name: float(off[name].mean()))
@@ -378,9 +377,9 @@ def risks_of(
 
 
 def strongest_way(drawn: Sequence[Sequence[Risk]]) -> list[Risk]:
-    """The risk of each draw by one way of guessing for all: that with the largest advantage over all draws.
+    """The risk of each draw, for the one way of guessing that has the largest advantage over all draws.
 
-    Where the ways agree in a draw it has one risk.
+    A draw in which the ways agree has one risk.
     """
     ways = max(len(risks) for risks in drawn)
     found = [[replace(risks[min(way, len(risks) - 1)], ways=ways) for risks in drawn] for way in range(ways)]
@@ -421,13 +420,13 @@ def _risk_of_codes(
 
 
 def _believing(half: Array, usual: Baseline) -> Mask:
-    """For whom an attacker who believes half-widths takes the attack's number: without a look at the truth.
+    """For whom an attacker who believes the half-widths takes the attack's number; the truth is not used.
 
-    They know people as the strongest baseline does, and how far that is off on average. For each
-    person they keep to the attack's estimate where it promises a smaller absolute error than the baseline's
-    guess has, and to the baseline's guess otherwise. What the attack promises is a standard deviation, the
-    largest that the values allow where it is "uncalibrated". An absolute error is √(2/π) of that if it is
-    normal, and as large a part as of the baseline's errors if that is more (people of two kinds).
+    Such an attacker knows the strongest baseline's guesses, and how far off they are on average. For each
+    person they take the attack's estimate if it promises a smaller absolute error than the baseline's guess,
+    and the baseline's guess otherwise. What the attack promises is a standard deviation, or the largest that
+    the values allow if it is "uncalibrated". An absolute error is √(2/π) of that if it is normal, or the same
+    part as for the baseline's errors if that is more (people of two kinds).
     """
     assert usual.expected is not None
     assert usual.root is not None
@@ -446,12 +445,12 @@ def _chance_within(baseline: Baseline, guess: Array, half: Array) -> Array:
 
 
 def _proofs(attack: Reconstruction, secret: Code) -> npt.NDArray[np.str_]:
-    """For each person "group" where one cell of two or more people, all alike, is proof enough; or "alone".
+    """For each person "group" if one cell of two or more people, all alike, proves them; or "alone", or "".
 
     Notes
     -----
     A cell is a row of A whose entries are all 1, or all −1. Its count, within the error's bound, is zero or
-    everybody in it. Of a secret of several values only a full cell says what its people have.
+    everybody in it. For a secret of several values, only a full cell says what its people have.
     """
     proved = attack.proved
     if not proved.any():

@@ -42,7 +42,7 @@ class Utility:
     values, missing
         How many values there are, and the share that is not shown.
     mean_error, max_error
-        The mean and the largest absolute error of the values that are shown; not a number where none is.
+        The mean and the largest absolute error of the values that are shown; NaN if none is.
     total_variation
         Half the absolute differences between a table's shares before and after, averaged over tables: 0
         where tables look alike, 1 where they have nothing in common.
@@ -82,8 +82,8 @@ def utility(clean: Release, noisy: Release, dataset: Dataset) -> Utility:
 
     Notes
     -----
-    Negative cells count as zero in shares and associations. The averages over tables are not a number where
-    no table is complete or the values are no tables. O(values).
+    Negative cells count as zero in shares and associations. The averages over tables are NaN if no table is
+    complete or the values are not tables. O(values).
 
     Examples
     --------
@@ -263,7 +263,7 @@ def coefficient_utility(
     theta_noisy
         The p published ones, or a row of them for each draw of the noise.
     features
-        n × p, a column of ones where the model has an intercept.
+        n × p, with a column of ones if the model has an intercept.
     response
         The n values predicted.
     model
@@ -271,10 +271,10 @@ def coefficient_utility(
 
     Notes
     -----
-    The standard error of coefficient j is √[(XᵀWX)⁻¹]_jj times the residual's standard deviation (linear,
-    W = I) or 1 (logistic, W = p(1 − p)). A clean coefficient being normal around the truth with that standard
-    error, an interval shifted by e covers with probability Φ(1.96 − e/se) − Φ(−1.96 − e/se): closed, no
-    simulation. Not a number where X has not full rank or n ≤ p. O(n p² + draws n p).
+    The standard error of coefficient j is √[(XᵀWX)⁻¹]_jj times the residual's standard deviation (linear, W =
+    I) or 1 (logistic, W = p(1 − p)). If a clean coefficient is normal around the truth with that standard
+    error, an interval shifted by e covers with probability Φ(1.96 − e/se) − Φ(−1.96 − e/se), without
+    simulation. NaN if X does not have full rank or n ≤ p. O(n p² + draws n p).
 
     Examples
     --------
@@ -375,7 +375,7 @@ class ReaderLoss:
         The mean absolute error of a published value, with its 95 % interval over draws. A withheld value
         counts with the error of what a reader would put in its place.
     utility
-        Errors of what is shown, the share withheld, and how far tables look different.
+        Errors of what is shown, the share withheld, and how different tables look.
     coefficients
         What is lost of predictions, signs and intervals, where coefficients are published.
     """
@@ -403,7 +403,7 @@ class ReaderLoss:
 
     @classmethod
     def mean(cls, parts: Sequence[ReaderLoss]) -> ReaderLoss | None:
-        """The mean over areas, each of which publishes as many values."""
+        """The mean over areas, each of which publishes the same number of values."""
         if not parts:
             return None
         error = float(np.mean([part.error for part in parts]))
@@ -437,7 +437,7 @@ def mean_error(clean: Release, noisy: Release, dataset: Dataset) -> float:
     Notes
     -----
     In a table a reader puts the cell's number of people, which is public, times the rate that the shown cells
-    have; elsewhere the mean of the shown values; zero where nothing is shown.
+    have; elsewhere the mean of the shown values; zero if nothing is shown.
     """
     values = noisy.values
     hidden = np.isnan(values)
@@ -483,7 +483,7 @@ def _mean_utility(found: Sequence[Utility]) -> Utility:
 
 
 def readers_of(clean: Release, dataset: Dataset) -> list[Reader]:
-    """Who reads each model's coefficients; nobody for other statistics and other losses."""
+    """A reader for each model's coefficients; none for other statistics and other losses."""
     statistic, exact = clean.statistic, clean.values
     if not isinstance(statistic, Estimator) or statistic.loss not in ("linear", "logistic"):
         return []

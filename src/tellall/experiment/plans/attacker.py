@@ -1,4 +1,4 @@
-"""Attackers: what somebody is taken to know of the people, and whom an attack by them is judged on."""
+"""Attackers: what somebody is assumed to know about the people, and on whom an attack by them is judged."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ class Attacker:
     Attributes
     ----------
     name
-        What pages call them; empty where there is one attacker only.
+        What pages call them; empty if there is only one attacker.
     known
         The public columns that they know; None: all.
     known_people
-        The share of the people whom they know; who these are is drawn by the seed.
+        The share of the people whom they know; the seed decides who these are.
     known_secrets
         The share of the people they know whose secret they know already.
     """
@@ -41,7 +41,7 @@ class Attacker:
 
     @classmethod
     def listed(cls, document: Any) -> tuple[Attacker, ...]:
-        """The attackers of a plan's document: those listed, or the one whom its own keys describe."""
+        """The attackers of a plan's document: those listed, or the one that its own keys describe."""
         entries = document.attackers or [document]
         return tuple(
             cls(
@@ -113,9 +113,9 @@ class Standpoint:
     known: Knowledge = field(default=EVERYTHING)
 
     def judged(self, statistics: Sequence[Statistic], public: Public) -> IntArray:
-        """Whom releases of these statistics are judged on, by their row in the view.
+        """The people on whom releases of these statistics are judged, by row in the view.
 
-        The people of the releases whom the attacker knows, without those whose secret they know.
+        They are the people of the releases whom the attacker knows, except those whose secret they know.
         """
         inside = np.zeros(public.n, dtype=bool)
         for statistic in statistics:

@@ -30,7 +30,7 @@ __all__ = [
 
 _MOST_LEVELS = 50  # text with more values than this is a name, a key or a remark, and no table is made of it
 _MOST_ENTRIES = 20_000_000  # of equations × people, that an attack on numbers solves within a minute
-_FEW = 10  # people: smaller groups are told
+_FEW = 10  # people: smaller groups are reported
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class ColumnLook:
     small, fewest
         How many of these values fewer than 10 people have, and how many people the rarest has.
     reason
-        Why no table can be made of it; empty where one can.
+        Why no table can be made of it; empty if one can.
     rare
         The values of the smallest groups, at most three.
     """
@@ -123,7 +123,7 @@ def draft(table: Any, data: str, *, secret: str | None = None) -> Draft:
     data
         What the plan calls the file.
     secret
-        The column to protect; the last with two values where not given.
+        The column to protect; by default the last with two values.
     """
     names = [str(name) for name in (table if isinstance(table, dict) else table.columns)]
     columns = {name: table[name] for name in names}
@@ -163,7 +163,7 @@ def _meaning(values: Sequence[str]) -> str:
 
 
 def _ways(people: Dataset) -> int:
-    """Tables of three columns, secret included; of two where a number would have too many equations."""
+    """Tables of three columns, secret included; of two if a real secret would get too many equations."""
     levels = [column.levels for column in people.public.columns]
     cells = (sum(levels) ** 2 - sum(each**2 for each in levels)) // 2  # of all pairs
     small = bool(people.levels) or cells * people.n <= _MOST_ENTRIES
@@ -239,13 +239,13 @@ def _listing(what: str) -> str:
 
 
 def toml_text(text: str) -> str:
-    """A TOML string in which no mark acts: JSON's escapes are TOML's, but for what needs two of them."""
+    """The text as a TOML string; marks that act, and characters above U+FFFF, are escaped."""
     quoted = json.dumps(text, ensure_ascii=False)
     return escape_marks("".join(f"\\U{ord(mark):08x}" if ord(mark) > 0xFFFF else mark for mark in quoted))
 
 
 def plan_name(data: Path) -> Path:
-    """Where a plan for this file goes: beside it."""
+    """Where a plan for this file goes: next to it."""
     return data.with_suffix(".toml")
 
 
@@ -264,7 +264,7 @@ secret = {secret}
 {left_out}public = [
 {public},
 ]
-# by = "county"       # a public column: everything is published for each of its values apart
+# by = "county"       # a public column: everything is published separately for each of its values
 
 # What an attacker knows. By default every public column of everybody, and nobody's secret: the safest guess.
 # known = ["age", "sex"]  # these public columns and no others
@@ -278,14 +278,14 @@ secret = {secret}
 {limit}
 limit = 0.05
 exposed_limit = 0     # the most people with a sensitive value who may be proved alone or exposed
-# sensitive = ["yes"] # the values that must not be learnt; all but the most common one by default
+# sensitive = ["yes"] # the values that must not be learned; all but the most common one by default
 repeats = 1           # draws of the noise that are attacked
 seed = 0              # of the audit; publishing draws its own
 steps = true          # also attack with fewer protections, to see what each buys
 
 # Where numbers are cut for tables; a value on a cut counts as below it. These are round numbers near the
-# deciles of the people, so they tell a little about them. Better are those that you always publish. A single
-# number, such as age = 5, cuts into that many parts of about equally many people.
+# deciles of the people, so they say a little about them. Cuts that you always publish are better. A single
+# number, such as age = 5, cuts into that many parts with about as many people in each.
 [bins]
 {bins}
 
@@ -294,7 +294,7 @@ steps = true          # also attack with fewer protections, to see what each buy
 # file = "last-year.json"
 
 # Everything that will be published, one [[releases]] each: they are attacked alone, then all together.
-# where = "sex = 'f' and age < 40" in a release says that it is about these people alone.
+# where = "sex = 'f' and age < 40" in a release says that it is only about these people.
 # Statistics, with their keys:
 {statistics}
 # Protections, with their keys, applied in the order given:

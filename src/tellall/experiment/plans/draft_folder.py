@@ -32,7 +32,7 @@ schema_version = {version}
 secret = {secret}
 
 # Keys: file, name, sheet, kind ("counts", "coefficients", "means", "sums", "minima", "maxima", "survival";
-# "quantiles" are listed as not checked), across (the column whose values stand side by side), where (whom it
+# "quantiles" are listed as not checked), across (the column whose values are side by side), where (whom it
 # is about), normalize ("index", "columns", "all"), absent ("zero", "unknown": what a label that is not shown
 # means), loss (of coefficients), standard_errors (true: those printed with linear coefficients are the usual
 # ones, not robust), value and count (the headers over means, sums or extremes, and over numbers of
@@ -121,7 +121,7 @@ def _printed(lines: Sequence[Sequence[Any]], column: int) -> str:
 
 
 def _amount_columns(lines: Sequence[Sequence[Any]], secret: str | None) -> tuple[str, int, int | None] | None:
-    """What a table of a line for each cell shows: means or sums, their column, and that of the counts."""
+    """What a table with one line per cell shows: means or sums, their column, and that of the counts."""
     heads = [label_text(cell).lower() for cell in lines[0]] if lines else []
     count = next((j for j, head in enumerate(heads) if j and head in _COUNTS), None)
     own = "" if secret is None else secret.lower()
@@ -142,7 +142,7 @@ def _is_whole(cell: Any) -> bool:
 
 
 def _are_amounts(grid: Grid) -> bool:
-    """Whether the numbers are neither counts nor shares: broken, and above one hundred or not adding up."""
+    """Whether the numbers are neither counts nor shares: not whole, some above 1, no sum near 1 or 100."""
     shown = grid.values[~np.isnan(grid.values)]
     broken = bool(shown.size) and not np.allclose(shown, np.rint(shown), atol=1e-9)
     sums = np.concatenate([[grid.values.sum()], *(np.atleast_1d(grid.values.sum(axis=a)) for a in (0, 1))])
@@ -168,7 +168,7 @@ def _differ(lines: Iterable[Sequence[str]]) -> bool:
 
 
 def _guessed(grid: Grid) -> list[str]:
-    """What seems to have been done to the numbers, as comments: only the publisher knows."""
+    """What seems to have been done to the numbers, as comments, because only the publisher knows."""
     shown = grid.values[~np.isnan(grid.values)]
     out = []
     if shown.size < grid.values.size and shown.size:

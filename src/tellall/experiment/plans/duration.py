@@ -30,7 +30,7 @@ _CELL = 4.5e-7  # a person's column in it
 _ATTACK = 0.1
 _PROOFS = 1.5  # the search for proofs, where errors have bounds and people are few
 _CONTRASTS = 0.5  # of the cells, where tables are complete and solved in contrasts
-_REMEDY = 8  # times as long as the attacks, at most, the search for a remedy takes
+_REMEDY = 8  # the search for a remedy takes at most this many times as long as the attacks
 _SQUARE = 3e-7  # a pair of unknowns, where matrices of them are factorised
 _PRODUCT = 1.5e-5  # an entry of the equations, over all products of an attack without such matrices
 _PAIR = 7e-9  # a pair of tables for each unknown, where the equations are written out without zeros
@@ -58,9 +58,9 @@ class Duration:
 
     Notes
     -----
-    Within a factor of three of what was measured of tables: up to a million people and 20 columns. Where
-    the equations have more than 500 million entries it is not measured. Proofs by search are not in it.
-    Areas, and attacks in several processes, take their share of `attacks` each.
+    Within a factor of three of what was measured for tables of up to a million people and 20 columns. It was
+    not measured for equations of more than 500 million entries. The search for proofs is not included. Areas,
+    and attacks in several processes, take their share of `attacks` each.
     """
 
     baselines: float
@@ -68,7 +68,7 @@ class Duration:
     jobs: int = 1
 
     def seconds(self, processes: int = 1) -> float:
-        """The time in all, with this many processes at once."""
+        """The total time, with this many processes at once."""
         return _START + self.baselines + self.attacks / max(min(processes, self.jobs), 1)
 
     def remedy(self, processes: int = 1) -> float:
@@ -76,7 +76,7 @@ class Duration:
         return _REMEDY * self.attacks / max(processes, 1)
 
     def told(self, processes: int = 1) -> str:
-        """The time in all in words, on this machine as busy as it is now."""
+        """The total time in words, on this machine as busy as it is now."""
         seconds = self.seconds(processes) * waiting(processes)
         if seconds < 90:
             return f"about {seconds:.0f} seconds"
@@ -87,7 +87,7 @@ class Duration:
 
 
 def waiting(processes: int = 1) -> float:
-    """How many times longer these processes take because others use the machine now; 1 where nobody knows.
+    """How many times longer these processes take because others use the machine now; 1 if that is not known.
 
     Notes
     -----

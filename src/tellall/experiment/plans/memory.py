@@ -55,17 +55,17 @@ class Memory:
     people
         The data themselves.
     host, device
-        The most held at once by one attack on the host, and on the device (zero where there is none).
+        The most held at once by one attack on the host, and on the device (zero if there is none).
     free, device_free
-        What can be had now.
+        What is free now.
 
     Notes
     -----
-    An estimate, within a factor of two of what was measured of tables: matrices of unknowns, or of distinct
+    An estimate, within a factor of two of what was measured for tables: matrices of unknowns, or of distinct
     equations, that solvers factorise; equations as they are kept (a table takes four bytes a person; products
-    of attributes take eight bytes an attribute and person where there are fewer than 2^24 of these, one bit
-    each where there are more, and on a device), a block of work where they are bits, and as they are written
-    out, forty numbers for each equation and unknown. Each process that attacks needs as much.
+    of attributes take eight bytes per attribute and person if there are fewer than 2^24 of these, and one bit
+    each if there are more or on a device), a block of work if they are bits, the equations as they are
+    written out, and forty numbers for each equation and unknown. Each process that attacks needs as much.
     """
 
     releases: tuple[tuple[str, int], ...]
@@ -128,12 +128,12 @@ def tables_and_rows(dataset: Dataset, statistics: Sequence[Statistic]) -> tuple[
 
 
 def written_out(tables: int, unknowns: int) -> bool:
-    """Whether the equations of so many tables are written out and factorised."""
+    """Whether the equations of this many tables are written out and factorised."""
     return 2 * tables * unknowns <= MOST_ENTRIES
 
 
 def in_blocks(tables: int, unknowns: int) -> bool:
-    """Whether they are at least kept in blocks and factorised."""
+    """Whether the equations of this many tables are at least kept in blocks and factorised."""
     return 2 * tables * unknowns <= MOST_PLACES
 
 

@@ -27,7 +27,7 @@ __all__ = [
 
 _MOST_ERRORS = 20
 
-ELSEWHERE = "A file elsewhere is given on the command line, with --data."
+ELSEWHERE = "Give a file elsewhere on the command line, with --data."
 
 # messages for a wrong type in these keys, where pydantic would list every alternative
 _RULES = {
@@ -68,7 +68,7 @@ def _place(path: Sequence[str], releases: Any) -> str:
 
 
 def release_words(index: int, releases: Any) -> str:
-    """A release of a plan by its name; by its place, counted from one, where it has none.
+    """A release of a plan by its name; by its place, counted from one, if it has none.
 
     Examples
     --------
@@ -113,7 +113,7 @@ def is_unknown(what: str, plain: Any) -> bool:
 
 
 def rule_in(error: TellallError, *names: str) -> str:
-    """What an error says, without the parameter's name where that was said already."""
+    """What an error says, without the parameter's name if that was said already."""
     said = str(error)
     return next((said.removeprefix(f"{name} ") for name in names if said.startswith(f"{name} ")), said)
 
@@ -136,7 +136,7 @@ def _under(path: str, found: Sequence[Problem]) -> list[Problem]:
 
 
 def all_at_once(found: Sequence[Problem]) -> InvalidInput:
-    """The error that lists every problem, up to a number that one reads."""
+    """The error that lists every problem, up to a number that people read."""
     lines = [f"{where} {what}" if where else what for where, what in found]
     if len(lines) == 1:
         return InvalidInput(f"plan: {lines[0]}")
@@ -146,7 +146,7 @@ def all_at_once(found: Sequence[Problem]) -> InvalidInput:
 
 
 def short(value: object) -> str:
-    """The value in one line that a message can hold."""
+    """The value on one line, short enough for a message."""
     return one_line(value, 60)
 
 

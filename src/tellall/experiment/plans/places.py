@@ -1,4 +1,4 @@
-"""Places: the people about whom a plan is published, everybody or the areas one by one."""
+"""Places: the people a plan is about, either everybody or the areas one by one."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["Place", "attack_apart", "places_of", "together"]
 
 @dataclass(frozen=True, eq=False)
 class Place:
-    """People about whom a plan is published, with what attacks on them share.
+    """People that a plan is about, with what attacks on them share.
 
     Attributes
     ----------

@@ -55,11 +55,11 @@ class NotChecked:
     Attributes
     ----------
     statistic, protect
-        What the plan says of it.
+        What the plan says about it.
     reason
         What tellall does not have.
     nearest
-        The kind that comes nearest; None where nothing does.
+        The nearest kind that tellall has; None if nothing is near.
     """
 
     name: str
@@ -77,7 +77,7 @@ class NotChecked:
             if is_unknown(what, plain):
                 kind = str(plain[catalogue.KIND])
                 near = catalogue.nearest_kind(what, kind)
-                like = ", and nothing near to it" if near is None else f"; the nearest is {near}"
+                like = ", nor anything like it" if near is None else f"; the nearest is {near}"
                 reason = f"tellall has no {what} of kind '{short(kind)}'{like}"
                 return cls(name or short(kind), statistic, listed, reason, near)
         return None
@@ -108,24 +108,25 @@ class Plan:
     releases
         What will be published.
     not_checked
-        What will be published and is of a kind that tellall does not have.
+        What will be published but is of a kind that tellall does not have.
     data, secret, public, bins
-        How to read the people; see `read`. Not needed where a dataset is at hand.
+        How to read the people; see `read`. Not needed if there is a dataset already.
     by
-        A public column; everything is published, and attacked, for each of its values apart. None: for all.
+        A public column; everything is published and attacked separately for each of its values. None: for
+        everybody together.
     limit
         The most advantage over the strongest baseline that a release may give.
     exposed_limit
-        The most people with a sensitive value whom a release may prove alone or expose; None where people are
+        The most people with a sensitive value whom a release may prove alone or expose; None if people are
         not counted.
     sensitive
-        The values of the secret that must not be learnt; None: all but the most common one.
+        The values of the secret that must not be learned; None: all but the most common one.
     repeats
         How many draws of the noise are attacked.
     seed
-        Seed of the audit. What is published later must not use it: who knows the seed can undo the noise.
+        Seed of the audit. What is published later must not use it: whoever knows the seed can undo the noise.
     steps
-        Whether each release is attacked also with none and with only its first protections.
+        Whether each release is also attacked with none and with only the first of its protections.
     device
         Where equations are solved, "cpu" or "cuda"; no part of the plan as a document.
     attackers
@@ -242,7 +243,7 @@ class Plan:
 
     @classmethod
     def of_outputs(cls, folder: OutputFolder, **settings: Any) -> Plan:
-        """The plan of outputs that are there already; what could not be read of them is not checked."""
+        """The plan of outputs that exist already; those that could not be read are not checked."""
         return cls((), secret=folder.secret, steps=False, **settings).with_outputs(folder)
 
     def with_outputs(self, folder: OutputFolder) -> Plan:
@@ -286,29 +287,29 @@ class Plan:
         return Dataset.from_frame(table, secret=self.secret, public=public, bins=self.bins or None)
 
     def stored(self, data: Path | None = None, progress: Progress | None = None) -> Stored:
-        """The people of Parquet files, seen as the plan says, for tables of more than memory holds."""
+        """The people in Parquet files, read as the plan says, for tables larger than memory."""
         chosen: Any = self.bins or None
         return scan(
             self.data_file(data), secret=self.secret, public=self.public, bins=chosen, progress=progress
         )
 
     def limits(self, dataset: Dataset) -> Limits:
-        """What the releases may give away of these people."""
+        """What the releases may give away about these people."""
         return Limits(self.limit, self.exposed_limit, sensitive_codes(dataset, self.sensitive))
 
     def attackable(self, dataset: Dataset) -> Plan:
-        """The plan for these people: what no attack on a secret like theirs knows is not checked."""
+        """The plan for these people; releases that no attack on such a secret can use are not checked."""
         if dataset.levels == 0:
             fits = [_says_sizes(entry.statistic) for entry in self.releases]
             reason, near = (
-                "alone they say nothing of a number's size; variance = true has them attacked",
+                "alone they say nothing about the size of a number; with variance = true they are attacked",
                 None,
             )
         elif dataset.levels <= 2:
             return self
         else:
             fits = [_of_categories(entry.statistic) for entry in self.releases]
-            reason = f"for a secret of {dataset.levels} values tellall attacks tables (Marginals) alone"
+            reason = f"for a secret of {dataset.levels} values tellall attacks only tables (Marginals)"
             near = "Marginals"
         unfit = [
             NotChecked(entry.name, plain["statistic"], tuple(plain["protect"]), reason, near)
@@ -393,12 +394,12 @@ class Plan:
 
 
 def _of_categories(statistic: Statistic) -> bool:
-    """Whether a statistic can be of a secret of more than two values."""
+    """Whether a statistic can have a secret of more than two values."""
     return isinstance(alone(statistic), Marginals | CellCounts)
 
 
 def _says_sizes(statistic: Statistic) -> bool:
-    """Whether a statistic says anything of the size of a real secret."""
+    """Whether a statistic says anything about the size of a real secret."""
     chosen = alone(statistic)
     return not (isinstance(chosen, Correlations) and chosen.scaleless)
 
@@ -422,7 +423,7 @@ def _published(file: str, name: str, folder: Path | None) -> Planned:
 
 
 def _with_text(table: Any, by: str) -> Any:
-    """The table with every value of the column that makes areas as a category."""
+    """The table with every value of the column of areas turned into a category."""
     texts = values_as_text(by, table[by])
     if not isinstance(table, dict):
         return table.assign(**{by: texts})

@@ -47,7 +47,7 @@ class Policy:
     not_published
         Kinds of statistic that must not be published.
     sha256
-        That of the file.
+        The hash of the file.
     """
 
     name: str = ""
@@ -159,7 +159,7 @@ def decision(
 
     With ``signed`` it is filled in: name, decision, reasons, signed_on. Hashes are those of the plan, the
     policy and the outputs, as `record_of` gives them: none of a file of people or of a plan with a curator's
-    key, since a hash confirms a guess. ``people_file`` is its check under the curator's key, which tells
+    key, since a hash confirms a guess. ``people_file`` is its check under the curator's key, which reveals
     nothing without the key.
     """
     from tellall.experiment.plans.draft import as_toml_value as toml

@@ -1,4 +1,4 @@
-"""What an audit's report says of its own making: the day, the plan as it was written, hashes of files."""
+"""What an audit's report says about how it was made: the day, the plan as written, hashes of files."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tellall.experiment.plans.draft import as_toml, as_toml_value
 
 __all__ = ["plan_as_shown", "record_of", "sha256_of"]
 
-_KEY = "key"  # the curator's secret number; whoever has it removes the noise
+_KEY = "key"  # the curator's secret number; whoever has it can remove the noise
 
 
 def record_of(
@@ -25,7 +25,7 @@ def record_of(
 ) -> dict[str, Any]:
     """The record of an audit of a plan with this content and of these published files.
 
-    ``hashes`` are those that are known already, by name, of a policy for example.
+    ``hashes`` are known already, by name, for example that of a policy.
 
     Notes
     -----

@@ -87,7 +87,7 @@ CODINGS = {
 
 @dataclass(frozen=True, eq=False)
 class ByteCalls:
-    """The same as :class:`PackedCalls`, with a byte a call and any coding."""
+    """The same as :class:`PackedCalls`, with a byte per call and any coding."""
 
     calls: Codes
     coding: AttributeCoding

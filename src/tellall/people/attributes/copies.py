@@ -78,13 +78,13 @@ def count_copies(targets: Chunked, reference: Chunked, coding: AttributeCoding) 
 
     Notes
     -----
-    Two people are equal where a sum of their values with random whole weights is: over 32 attributes or more
-    it is exact, and people who differ share it with a chance of 2⁻³⁰ or less. They are nearly equal, in spite
-    of missing calls and errors, where they differ in less than a tenth as many attributes as two strangers
-    would, and strangers would differ in 50 or more of the some hundred attributes compared, from 32 regions.
-    Strangers do so with a chance below 1e-15, the Poisson chance of 5 for 50; parents, children, brothers and
-    sisters differ half as often as strangers. O(targets · reference · attributes) time, up to 30 million
-    pairs.
+    Two people count as equal if the sums of their values with random whole weights are equal. The sums are
+    over 32 attributes or more and exact; people who differ have equal sums with probability 2⁻³⁰ or less.
+    They count as nearly equal, in spite of missing calls and errors, if they differ in at most a tenth as
+    many attributes as two strangers would, and strangers would differ in 50 or more of the hundreds of
+    attributes compared, from 32 regions. For strangers the probability of that is below 1e-15 (at most 5 from
+    a Poisson law with mean 50); parents, children, brothers and sisters differ half as often as strangers.
+    O(targets · reference · attributes) time, up to 30 million pairs.
     """
     part = slice(0, min(compared(targets), compared(reference)))
     if part.stop < _CHANCE:
@@ -156,9 +156,9 @@ def _gather(name: str, people: Chunked, parts: list[slice], coding: AttributeCod
 
 
 def _differences(y: Codes, z: Codes, left: IntArray, missing: int) -> tuple[Array, Array]:
-    """Returns in how many attributes the y that are left should differ from each z, and in how many they do.
+    """Returns in how many attributes each y that is left should differ from each z, and in how many it does.
 
-    Two people drawn from y and z should differ as often, at the attributes that both have.
+    The first number is the mean for two random people of y and z, over the attributes that both have.
     """
     known = np.concatenate([y[:_ENOUGH], z])
     counts = np.stack([(known == value).sum(axis=0) for value in range(missing)])

@@ -1,4 +1,4 @@
-"""People brought to the columns of published means: by name where both have names, else by position."""
+"""Matches people to the columns of published means: by name if both have names, otherwise by position."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ Names = tuple[str, ...]
 def match_columns(
     values: Array, names: Names, targets: Any, reference: Any
 ) -> tuple[Array, list[Chunked], list[str]]:
-    """Returns the means, targets and reference people over the attributes that all have, and notes.
+    """Returns the means, targets and reference people over the attributes that all of them have, and notes.
 
     Notes
     -----
-    Names count where the means and the people have them: releases, datasets, frames, mappings, and series
-    with an index. Names that only number the columns (``a0`` of an array's dataset, 0, 1, ... of a frame)
-    stand for positions.
+    Names are used if both the means and the people have them: releases, datasets, frames, mappings, and
+    series with an index do. Names that only number the columns (``a0`` of an array's dataset, 0, 1, ... of a
+    frame) stand for positions.
     """
     sides = [_Side.of("targets", targets), _Side.of("reference", reference)]
     if not names:
@@ -74,8 +74,8 @@ def names_of_means(means: Any) -> Names:
 class _Side:
     """Targets or reference people: their column names, if they have any, and how to read columns by name.
 
-    `numbered` says that the names only number the columns; `fixed`, that they count as names all the same
-    where the means have names (a dataset leaves out constant columns of its array, so numbers have gaps).
+    `numbered` means that the names only number the columns. `fixed` means that they count as names all the
+    same if the means have names: a dataset leaves out constant columns of its array, so numbers have gaps.
     """
 
     name: str
@@ -123,7 +123,7 @@ class _Side:
         return self.people if self.columns is None else self.columns(wanted)
 
     def in_order(self, width: int, names: Names) -> Chunked:
-        """Returns the people as they stand, less the constant columns that an array's dataset left out."""
+        """Returns the people by position, without the constant columns that an array's dataset left out."""
         people = as_chunked(self.name, self.read(self.names))
         found = people.shape[1]
         if found > width and _from_array(names):
@@ -150,7 +150,7 @@ def _check_one_order(first: _Side, second: _Side) -> None:
     if first.names != second.names and set(first.names) == set(second.names):
         raise invalid(
             "reference",
-            "in the targets' order of columns where the means have no names",
+            "in the targets' order of columns, since the means have no names",
             _few(second.names),
             "Or give the means names: a release, or a series with the columns as its index.",
         )
@@ -211,7 +211,7 @@ def _from_array(names: Sequence[str]) -> bool:
 
 
 def _left_out(named: Sequence[_Side], names: Names, shared: int) -> list[str]:
-    """A sentence on the columns that only one side has; none where all have the same."""
+    """A sentence on the columns that were left out; none if all sides have the same columns."""
     extra = {side.name: len(side.names) - shared for side in named}
     if shared == len(names) and not any(extra.values()):
         return []

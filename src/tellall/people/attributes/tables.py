@@ -151,7 +151,7 @@ def _rows(option: str, path: Path) -> list[list[str]]:
         return [[cell.strip() for cell in row] for row in rows if row]
     except csv.Error as error:
         raise invalid(
-            option, "a readable table", str(path), f"The reader met: {said_safely(error)}."
+            option, "a readable table", str(path), f"The reader failed with {said_safely(error)}."
         ) from None
 
 

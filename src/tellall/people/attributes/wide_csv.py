@@ -74,11 +74,11 @@ def read_wide(option: str, path: Path, columns: Sequence[str], who: str | None) 
     Raises
     ------
     NotWhole
-        Where a number is not a whole number from −127 to 127.
+        If a number is not a whole number from −127 to 127.
 
     Notes
     -----
-    Two passes: one counts the lines, one reads. Memory: a byte for each value kept, and some thirty for each
+    Two passes: one counts the lines, one reads. Memory: a byte for each value kept, and about thirty for each
     byte of a piece of 2 MB.
     """
     header, delimiter = read_header(path)

@@ -74,16 +74,16 @@ class Coding:
 
 @dataclass(frozen=True, eq=False)
 class StoredSubset:
-    """Some of the people of a store: those whose codes are among the right combinations.
+    """Some of the people of a store: those whose codes are among chosen combinations.
 
     Attributes
     ----------
     codings
-        The columns that say who they are, coded as finely as that needs.
+        The columns that select them, coded as finely as the selection needs.
     holds
-        An axis per column: whether people with these codes are among them.
+        One axis per column: whether people with these codes are included.
     people
-        How many they are; None before anybody counted them.
+        How many people; None until they are counted.
     """
 
     codings: tuple[Coding, ...]

@@ -33,7 +33,7 @@ class Cells:
     Attributes
     ----------
     names, levels
-        The columns and how many categories each has; the secret, if it is in the tables, last.
+        The columns and how many categories each has; the secret, if tabulated, comes last.
     sets
         The columns of each table, by index.
     counts
@@ -58,7 +58,7 @@ class Cells:
         return tuple(self.levels[index] for index in chosen)
 
     def table(self, *names: str) -> npt.NDArray[np.int64]:
-        """The table over these columns, an axis each in this order."""
+        """The table over these columns, with one axis for each in this order."""
         asked = tuple(self.names.index(name) if name in self.names else -1 for name in names)
         if tuple(sorted(asked)) not in self._found:
             raise invalid("names", "the columns of a table that was counted", ", ".join(names))
@@ -84,22 +84,22 @@ def count_cells(
     Parameters
     ----------
     people
-        People in memory, people in a store (`scan`), or what ``scan`` takes: the path of
+        People in memory, people in a store (`scan`), or anything that ``scan`` accepts: the path of
         Parquet files, an Ibis table, a Spark frame.
     ways
-        The number of columns in each table, the secret counted if it is in them.
+        The number of columns in each table, including the secret if it is tabulated.
     attributes
         The sets of public columns to tabulate instead of all of that size: names or indices.
     secret
-        Whether the secret is the last column of every table; None: if the people have one.
+        Whether the secret is the last column of every table; by default, if it can be tabulated.
     progress
         Called with (people counted, people in all).
 
     Notes
     -----
-    Tables come in lexicographic order of their columns, cells in C order. In memory and for Parquet the
-    people pass by in chunks of bits and are counted by AND and popcount (:class:`CellTally`); on a cluster
-    they are grouped there. Whatever counts, the numbers are the same.
+    Tables come in lexicographic order of their columns, cells in C order. People in memory and in Parquet
+    files are read in chunks of bits and counted by AND and popcount (:class:`CellTally`); a cluster groups
+    them itself. The numbers are the same either way.
 
     Examples
     --------

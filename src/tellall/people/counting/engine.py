@@ -19,7 +19,7 @@ __all__ = [
     "changed",
 ]
 
-MOST_VALUES = 1_000_000  # distinct values of one column; with more it is a name or a measurement
+MOST_VALUES = 1_000_000  # distinct values of one column; a column with more is a name or a measurement
 
 
 class Engine(ABC):
@@ -27,7 +27,7 @@ class Engine(ABC):
 
     Notes
     -----
-    Law, tested: whatever the engine, the same people give the same numbers.
+    Law, tested: the same people give the same numbers with every engine.
     """
 
     @property
@@ -51,10 +51,10 @@ class Engine(ABC):
 
     @abstractmethod
     def values(self, name: str) -> Values:
-        """The distinct values of a column, missing ones among them."""
+        """The distinct values of a column, including missing."""
 
     def ends(self, names: Sequence[str]) -> dict[str, tuple[int, int, int]]:
-        """The least and greatest whole number of columns and how many are missing, if that is cheap."""
+        """The least and greatest whole number of columns and how many are missing, if cheap to find."""
         return {}
 
     @abstractmethod
@@ -71,7 +71,7 @@ class Engine(ABC):
     ) -> npt.NDArray[np.int64]:
         """The cells of tables over the coded columns, one table after the other, in C order.
 
-        ``part`` is whom they are about, where that is not everybody.
+        ``part`` is the people they are about; None: everybody.
         """
 
     @abstractmethod

@@ -48,7 +48,7 @@ class Parquet(Engine):
     files
         The files, in order.
     memory
-        What DuckDB may take, such as "1GiB"; a chunk of people takes some 32 MiB beside it.
+        What DuckDB may take, such as "1GiB"; a chunk of people takes about 32 MiB more.
     threads
         How many threads DuckDB uses; None: one per core.
 
@@ -59,7 +59,7 @@ class Parquet(Engine):
     columns takes about as long if people have few distinct rows (10⁸ people of 20 bits, one thread: 18 s
     against 20 s), but its memory grows with them (10⁷ distinct rows: 1 GiB against 0.3 GiB).
 
-    Counts are refused if the files, their sizes or their times are not those of the scan.
+    Counts are refused if the files, their sizes or their times changed since the scan.
     """
 
     files: tuple[str, ...]
@@ -100,7 +100,7 @@ class Parquet(Engine):
         asked = [name for name in names if self.types[name] == "whole"]
         if not asked:
             return {}
-        found = self._ask(  # files know their least and greatest values: nothing is read
+        found = self._ask(  # files store their least and greatest values: no rows are read
             "SELECT " + ", ".join(f"min({quoted(x)}), max({quoted(x)}), count({quoted(x)})" for x in asked)
         )
         if any(isinstance(value, np.ma.MaskedArray) and value.mask.any() for value in found):
@@ -220,7 +220,7 @@ class Parquet(Engine):
 
     @contextmanager
     def _connection(self) -> Iterator[Any]:
-        """A connection that keeps to its memory; its errors become ours."""
+        """A connection with a memory limit; DuckDB's errors become ours."""
         import duckdb
 
         threads = {} if self.threads is None else {"threads": self.threads}
@@ -228,7 +228,7 @@ class Parquet(Engine):
             with duck.connect(memory_limit=self.memory, **threads) as connection:
                 yield connection
         except duckdb.Error as error:
-            why = f"DuckDB met: {said_safely(error)}."
+            why = f"DuckDB failed with {said_safely(error)}."
             raise invalid("source", "Parquet files that can be read", self.source_name, why) from None
 
     def _source(self, files: Sequence[str], *, numbered: bool = False) -> str:
@@ -270,7 +270,7 @@ def _codes_and_numbers(
 
 
 def _known(row: npt.NDArray[Any], name: str) -> npt.NDArray[np.integer[Any]]:
-    """The codes; people without one were not there at the scan."""
+    """The codes; refuses people without one, whose value the scan did not see."""
     if isinstance(row, np.ma.MaskedArray):
         if np.ma.getmaskarray(row).any():
             raise changed(f"column '{name}'")

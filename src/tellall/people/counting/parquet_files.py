@@ -20,7 +20,7 @@ ENDINGS = (".parquet", ".pq", ".parq")
 
 
 def files_of(source: str | Path) -> tuple[tuple[str, ...], str]:
-    """The files that a path means (a file, a pattern, a folder), and the folder they were looked for in."""
+    """The files that a path means (a file, a pattern, a folder), and the folder that was searched."""
     text, path = str(source), Path(source)
     if path.is_file():
         if path.suffix.lower() not in ENDINGS:
@@ -51,7 +51,7 @@ def stamps_of(files: Sequence[str]) -> tuple[tuple[int, ...], ...]:
 
 
 def _before_marks(pattern: Path) -> list[str]:
-    """The parts of a pattern before the first with a wildcard."""
+    """The parts of a pattern before the first part with a wildcard."""
     parts: list[str] = []
     for part in pattern.parts:
         if any(mark in part for mark in "*?["):
@@ -63,7 +63,7 @@ def _before_marks(pattern: Path) -> list[str]:
 def portions(
     files: Sequence[str], sizes: Sequence[int], most: int
 ) -> Iterator[tuple[list[str], int | None, int]]:
-    """Files with the first row and the number of rows to read; None for small files that are read whole."""
+    """Yields files, the first row to read (None: small files, read whole) and the number of rows."""
     waiting: list[str] = []
     rows = 0
     for file, size in zip(files, sizes, strict=True):

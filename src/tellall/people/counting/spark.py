@@ -25,7 +25,7 @@ __all__ = [
     "from_spark",
 ]
 
-# Few larger tables from which many smaller ones follow, for engines where each query costs a pass.
+# A few larger tables from which many smaller ones follow, for engines where each query costs a pass.
 
 
 def cover(
@@ -66,7 +66,7 @@ def fold(
     shape: Sequence[int],
     axes: Sequence[int],
 ) -> npt.NDArray[Any]:
-    """The table over some axes of a larger table, which is given by its cells that are not empty.
+    """The table over some axes of a larger table, which is given by its nonempty cells.
 
     Examples
     --------
@@ -81,7 +81,7 @@ def fold(
     return out
 
 
-_MOST_GROUPS = 2**21  # cells of one query's table: what comes back to this machine at most
+_MOST_GROUPS = 2**21  # most cells of one query's table, which come to this machine
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,12 +90,12 @@ class BehindIbis(Engine):
 
     Notes
     -----
-    Each query groups the people by the joint code of as many columns as have at most 2²¹ cells together; the
-    smaller tables are added up from it here. Only :meth:`rows` fetches single people.
+    Each query groups the people by the joint code of as many columns as have at most 2²¹ cells together;
+    smaller tables are summed from it here. Only :meth:`rows` fetches single people.
     """
 
     table: Any
-    kept: Any = field(default=None, repr=False)  # the Spark frame behind the table, alive as long as it
+    kept: Any = field(default=None, repr=False)  # the Spark frame behind the table, kept alive with it
 
     @property
     def source_name(self) -> str:
@@ -246,7 +246,7 @@ def from_spark(frame: Any) -> BehindIbis:
     name = f"tellall_{uuid4().hex}"
     frame.createOrReplaceTempView(name)
     engine = BehindIbis(connection.table(name), frame)
-    # a session that ends takes its views along, and is not to be asked for anything then
+    # a session that ends drops its views itself, and must not be asked for anything then
     weakref.finalize(engine, _drop, frame.sparkSession, name).atexit = False
     return engine
 

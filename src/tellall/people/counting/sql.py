@@ -24,7 +24,7 @@ def number_of(name: str, kind: str) -> str:
 
 
 def code_of(coding: Coding, kind: str, *, boolean: bool = False) -> str:
-    """The code of a person; NULL for a value that was not there at the scan.
+    """The code of a person; NULL for a value that the scan did not see.
 
     Examples
     --------
@@ -42,7 +42,7 @@ def code_of(coding: Coding, kind: str, *, boolean: bool = False) -> str:
         code = " + ".join(f"({test})::{small}" for test in _tests(coding, kind, boolean))
     else:
         code = f"CASE WHEN {quoted(coding.name)} IS NULL THEN NULL ELSE 0::{small} END"
-    if not column.gaps and kind != "real":  # compared with NULL all is NULL, but NaN is above every point
+    if not column.gaps and kind != "real":  # a comparison with NULL is NULL, but NaN is above every point
         return code
     absent = f"{column.levels - 1}::{small}" if column.gaps else "NULL"
     return f"CASE WHEN {_missing(coding.name, kind)} THEN {absent} ELSE {code} END"
@@ -61,7 +61,7 @@ def has_code(coding: Coding, code: int, kind: str) -> str:
 
 
 def _tests(coding: Coding, kind: str, boolean: bool) -> list[str]:
-    """Tests whether the value is above each point; a whole number is if it is above the point's floor."""
+    """Tests whether the value is above each point; whole numbers are compared with the point's floor."""
     points = coding.above or ()
     if kind == "whole" and all(abs(point) < _EXACT for point in points):
         side = f"{quoted(coding.name)}::UTINYINT" if boolean else quoted(coding.name)

@@ -62,8 +62,8 @@ class Stored:
     secret_name: str = "secret"
     meaning: tuple[str, ...] = ("0", "1")
     progress: Progress | None = field(default=None)
-    assumed: str = ""  # as of a Dataset: these files are not text
-    part: StoredSubset | None = None  # whom tables are about, where that is not everybody
+    assumed: str = ""  # as in a Dataset; these files are not text
+    part: StoredSubset | None = None  # the people that tables are about; None: everybody
 
     @property
     def n(self) -> int:
@@ -78,7 +78,7 @@ class Stored:
     def tabulate(
         self, sets: Sequence[tuple[int, ...]], *, secret: bool, progress: Progress | None = None
     ) -> Counts:
-        """As of a Dataset."""
+        """The number of people in each cell of tables; see :meth:`Dataset.tabulate`."""
         _, sets = with_secret(self.public.levels, sets, self.levels if secret else 0)
         last = [self.secret] if secret and self.secret is not None else []
         return self.engine.count([*self.codings, *last], sets, progress or self.progress, self.part)
@@ -90,7 +90,7 @@ class Stored:
         return replace(self, public=replace(self.public, people=people), part=counted)
 
     def areas(self, name: str) -> Iterator[tuple[str, Dataset]]:
-        """Each category of a public column with its people in memory, where two people or more have it."""
+        """Yields each category of a public column that two people or more have, with its people in memory."""
         coding = self.codings[self.public.position(name)]
         people = self.engine.count([coding], [(0,)], None)
         for code, label in enumerate(coding.column.labels):
@@ -100,8 +100,8 @@ class Stored:
     def load(self, **equal: Any) -> Dataset:
         """The people whose columns equal these values, in memory, with all the columns and categories.
 
-        ``people.load(county="Kent")`` is one area of a census, to be attacked; ``people.load()`` everybody.
-        Of a public column a category is given by its label (``age="(30, 45]"``).
+        ``people.load(county="Kent")`` is one area of a census, to be attacked; ``people.load()``, everybody.
+        A category of a public column is given by its label (``age="(30, 45]"``).
         """
         having, other = [], {}
         for name, value in equal.items():
@@ -119,7 +119,7 @@ class Stored:
 
     def _loaded(self, having: Sequence[tuple[Coding, int]], equal: Mapping[str, Any]) -> Dataset:
         if self.part is not None:
-            raise invalid("load", "of everybody in the store", "of a part", "Load them, then take some.")
+            raise invalid("load", "of everybody in the store", "of a part", "Load everybody, then take some.")
         codings = [*self.codings, *([] if self.secret is None else [self.secret])]
         codes, numbers = self.engine.rows(codings, having, equal)
         d = len(self.codings)
@@ -173,9 +173,9 @@ def scan(
     from the store and one made in memory are the same. One pass finds the values of each column, a second
     counts. Numbers with more than a million distinct values need cut points given in ``bins``.
 
-    People who changed after the scan are noticed and refused: in files by their number, sizes and times,
-    behind Ibis by how many people there are and by categories that are new. Behind Ibis other numbers of a
-    column that is cut, and people who changed indices among known categories, are counted as they are then.
+    People who changed after the scan are noticed and refused: in files, by the number, sizes and times of the
+    files; behind Ibis, by the number of people and by new categories. Behind Ibis, new numbers in a column
+    that is cut, and people who moved between known categories, are counted as they are then.
 
     Examples
     --------
@@ -237,12 +237,12 @@ def _engine(source: Any, memory: str, threads: int | None) -> Engine:
         "source",
         "the path of Parquet files, an Ibis table or a Spark frame",
         type(source).__name__,
-        "Frames in memory: Dataset.from_frame.",
+        "For a frame in memory use Dataset.from_frame.",
     )
 
 
 def _refuse_uncountable(engine: Engine, names: list[str], bins: Mapping[str, Bins | None]) -> None:
-    """Refuse columns of which no table can be made, before counting anything."""
+    """Refuses columns that cannot be tabulated, before anything is counted."""
     for name in names:
         if engine.types[name] not in ("whole", "real", "date", "text"):
             raise invalid(f"column '{name}'", "numbers, dates or text", engine.types[name], "Leave it out.")
@@ -259,9 +259,9 @@ def _points(bins: Bins | None) -> bool:
 
 
 def _two_values(engine: Engine, names: list[str]) -> dict[str, Values]:
-    """The values of the columns whose least and greatest whole number leave none in between.
+    """The values of the columns whose least and greatest whole numbers are equal or neighbours.
 
-    How many people have each is not known and not needed: nobody cuts so few values at their quantiles.
+    How many people have each value is not known and not needed: so few values are not cut at quantiles.
     """
     found = {}
     for name, (least, greatest, missing) in engine.ends(names).items():
@@ -274,7 +274,7 @@ def _two_values(engine: Engine, names: list[str]) -> dict[str, Values]:
 
 
 def _coding(engine: Engine, name: str, bins: Bins | None, known: Values | None) -> tuple[Coding, str]:
-    """A column's coding, and the label of its only category where it has but one."""
+    """A column's coding, and the label of its category if all people have the same one; else empty."""
     if known is not None and not _points(bins):
         coding = code_values(name, known, bins)
         return coding, coding.column.labels[0] if coding.column.levels == 1 else ""

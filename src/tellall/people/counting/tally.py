@@ -1,4 +1,4 @@
-"""CellTally: counts cells from bits by AND and popcount, while people pass by in chunks."""
+"""CellTally: counts cells from bits by AND and popcount, a chunk of people at a time."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ _CHUNK = 2**18  # people packed at a time
 _STEP = 2**20  # people between two calls of progress, at most
 _ENTRIES = 2**27  # codes unpacked at once
 _MOST_KEYS = 2**62
-# measured, in nanoseconds: an AND-count (for each person, and in any case), each of the 2^k parts of all
-# tables of one shape, and one table by its codes (for each person and column, and in any case)
+# measured, in nanoseconds: an AND-count (per person, and fixed), each of the 2^k parts of all tables of one
+# shape, and one table by its codes (per person and column, and fixed)
 _BY_PLANES = {"numba": (0.004, 1000.0), "numpy": (0.023, 1000.0)}
 _BY_SHAPE = 60_000.0
 _BY_CODES = (1.5, 20_000.0)
@@ -62,9 +62,9 @@ def tabulate(
     sets: Sequence[tuple[int, ...]],
     progress: Progress | None = None,
 ) -> Counts:
-    """The cells of all tables one after the other, in C order, of people in memory.
+    """The cells of all tables of people in memory, one table after the other, in C order.
 
-    ``codes`` is columns × people, an array or Bits; the secret, where given, is the last column.
+    ``codes`` is columns × people, an array or Bits; the secret, if given, is the last column.
     """
     n = codes.shape[1]
     tally = CellTally(levels, sets, n)
@@ -80,9 +80,9 @@ def tabulate(
 def with_secret(
     public: Sequence[int], sets: Sequence[tuple[int, ...]], secret: int
 ) -> tuple[tuple[int, ...], Sequence[tuple[int, ...]]]:
-    """The categories of all columns, and the columns of each table, with a secret of this many values.
+    """How many categories each column has, and the columns of each table, with a secret of this many values.
 
-    An error where the tables have too many cells.
+    Refuses tables with too many cells.
     """
     levels = (*public, secret) if secret else tuple(public)
     sets = [(*chosen, len(public)) for chosen in sets] if secret else sets
@@ -91,7 +91,7 @@ def with_secret(
 
 
 def refuse_too_many(cells: int) -> None:
-    """An error where tables have more cells than can be counted."""
+    """Refuses tables with more cells than can be counted."""
     if cells > MOST_CELLS:
         advice = "Use fewer columns, ways or bins, or choose tables."
         raise invalid("tables", "of a manageable size (cells)", f"{cells:,}", advice)
@@ -117,9 +117,9 @@ class CellTally:
     sets
         The columns of each table, by index, each once.
     people
-        How many will come, as far as known: it decides which kernel is worth its start.
+        How many people will be added, as far as known; this decides which kernel is worth its start.
     kernel
-        "numba" or "numpy" instead of the one that :func:`choose` takes.
+        "numba" or "numpy" instead of the one that :func:`choose` picks.
 
     Notes
     -----
@@ -129,11 +129,10 @@ class CellTally:
 
         N(0, rest) = M(any, rest) − Σ_{v ≥ 1} M(v, rest),
 
-    so a k-way table of bits costs one AND-count, and lower ones are shared by all tables. A table with so
-    many cells that their AND-counts cost more than a pass over the codes (hundreds of them, if people are
-    many) is counted by its flat codes instead. Columns that are in most tables come first among the
-    planes, so that a head goes with many others. Time Σ_tables Π(L−1) · n/64 words; memory: the counts and
-    one chunk.
+    so a k-way table of bits costs one AND-count, and lower ones are shared by all tables. A table whose
+    AND-counts would cost more than a pass over the codes (hundreds of them, if there are many people) is
+    counted by its flat codes instead. The planes of columns that are in many tables come first, so that one
+    head serves many last planes. Time Σ_tables Π(L−1) · n/64 words; memory: the counts and one chunk.
     """
 
     def __init__(
@@ -224,7 +223,7 @@ class CellTally:
         return keys
 
     def _cells(self, shape: tuple[int, ...], columns: Indices) -> Counts:
-        """The tables of one shape: AND-counts in their indices, then exclusion column by column."""
+        """The tables of one shape: AND-counts put in place, then exclusion column by column."""
         out = np.zeros((len(columns), *shape), dtype=np.int64)
         out.reshape(len(columns), -1)[:, :1] = self.people
         for axes in _subsets(len(shape)):
@@ -303,12 +302,12 @@ def pack(codes: Codes, levels: Sequence[int], planes: Sequence[tuple[int, int]])
 
 
 def _distinct(keys: Indices) -> Indices:
-    """The distinct keys in ascending order; keys of all tables of one size already are."""
+    """The distinct keys in ascending order, in which the keys of all tables of one size come already."""
     return keys if (np.diff(keys) > 0).all() else np.unique(keys)
 
 
 def _subsets(k: int) -> list[tuple[int, ...]]:
-    """The sets of one axis or more."""
+    """All sets of one or more of k axes."""
     return [axes for order in range(1, k + 1) for axes in combinations(range(k), order)]
 
 
@@ -330,7 +329,7 @@ def _flat_codes(codes: Codes, levels: Sequence[int], indices: tuple[int, ...]) -
 
 @dataclass(frozen=True, eq=False)
 class Runs:
-    """Sets of planes in lexicographic order; a run is sets whose last plane goes up one by one.
+    """Sets of planes in lexicographic order; a run is sets that differ only in consecutive last planes.
 
     Attributes
     ----------
@@ -354,7 +353,7 @@ class Runs:
 
 
 def runs_of(sets: npt.NDArray[np.int64]) -> Runs:
-    """The runs of distinct sets of planes (one a row), given in lexicographic order.
+    """The runs of distinct sets of planes (one per row), given in lexicographic order.
 
     Examples
     --------
@@ -382,7 +381,7 @@ def choose(words: float) -> str:
 
 
 def _can_compile() -> bool:
-    """Whether numba is there and works: it refuses a NumPy newer than it knows, or where it cannot write."""
+    """Whether numba works: it refuses a NumPy newer than it knows, and folders it cannot write to."""
     try:
         import tellall.people.counting.compiled  # noqa: F401  add_counts uses it
     except (ImportError, RuntimeError):
@@ -391,7 +390,7 @@ def _can_compile() -> bool:
 
 
 def add_counts(kernel: str, planes: Words, runs: Runs, counts: Counts) -> None:
-    """Add to the counts of some runs, in index, the people of these planes who have all bits of each set."""
+    """Adds to the count of each set in the runs the people of these planes who have all bits of the set."""
     if not runs.starts.size or not planes.shape[1]:
         return
     if kernel == "numba":
@@ -404,7 +403,7 @@ def add_counts(kernel: str, planes: Words, runs: Runs, counts: Counts) -> None:
 
 
 def _add_by_numpy(planes: Words, runs: Runs, counts: Counts) -> None:
-    """By AND and population count, in chunks of words that stay in the cache."""
+    """Adds the counts by AND and population count, in chunks of words that stay in the cache."""
     longest = int((runs.stops - runs.starts).max())
     width = max(256, min(2**15, _IN_CACHE_NUMPY // longest))
     listed = [array.tolist() for array in (runs.heads, runs.starts, runs.stops, runs.offsets)]

@@ -52,7 +52,7 @@ class Alignment:
     means
         The published frequencies at the sites that all three have.
     n
-        How many people the frequencies are over; None where the file does not say.
+        How many people the frequencies are over; None if the file does not say.
     published
         How many frequencies the file holds.
     notes
@@ -79,9 +79,9 @@ def align(
     -----
     Sites are matched by name, or else by position; `match` says how alleles and strands are compared. To
     check the reading of alleles, the frequencies are compared with the reference people's: sites that would
-    fit far better (by 0.3 and a standard error) if flipped are counted in the notes. Where they are more than
-    a third of the sites that fit far better one way or the other, the alignment is doubtful. Then it means
-    nothing that nobody is traced.
+    fit far better (by 0.3 and a standard error) if flipped are counted in the notes. If they are more than a
+    third of the sites that fit far better one way or the other, the alignment is doubtful. Then finding
+    nobody proves nothing.
     """
     to_targets = match(frequencies.sites, targets.sites, palindromic=palindromic)
     to_reference = match(frequencies.sites, reference.sites, palindromic=palindromic)
@@ -121,7 +121,7 @@ def _losses(name: str, matches: Matches, genotypes: Genotypes) -> list[str]:
     reasons = ", ".join(f"{count:,} {reason}" for reason, count in matches.lost.items())
     turned = int(matches.flipped.sum())
     said = [
-        (reasons, f"Published sites left out against the {name}: {reasons}."),
+        (reasons, f"Published sites that do not match the {name}: {reasons}."),
         (turned, f"{turned:,} sites of the {name} count the other allele; turned."),
         (
             matches.swapped_strand,

@@ -74,7 +74,7 @@ class Frequencies:
     values
         From 0 to 1; NaN where not published.
     n
-        How many people they are over (the median over sites); None where the file does not say.
+        How many people they are over (the median over sites); None if the file does not say.
     skipped
         How many sites were left out because they have more than two alleles.
     """
@@ -97,9 +97,9 @@ def read_frequencies(path: str | Path) -> Frequencies:
 
     Notes
     -----
-    The header tells the format: CHR SNP A1 A2 MAF (.frq; MAF is A1's frequency), #CHROM ID REF ALT ALT_FREQS
+    The header shows the format: CHR SNP A1 A2 MAF (.frq; MAF is A1's frequency), #CHROM ID REF ALT ALT_FREQS
     (.afreq), chromosome base_pair_location effect_allele other_allele effect_allele_frequency (GWAS-SSF,
-    whose sites go by their rsid where they have one). Sites with more than two alleles are left out. One
+    whose sites go by their rsid if they have one). Sites with more than two alleles are left out. One
     pass; memory for the columns used.
     """
     lines = _lines(Path(path))

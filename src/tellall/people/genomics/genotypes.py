@@ -1,4 +1,4 @@
-"""Genotypes of people, read from PLINK .bed, VCF and BCF files and kept packed at two bits a call."""
+"""Genotypes of people, read from PLINK .bed, VCF and BCF files and kept packed at two bits per call."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ class PackedRows:
 class Genotypes:
     """People × sites: how many copies of the counted allele each person has.
 
-    The calls stay in a file, packed, until a chunk of sites is read; `trace` takes these as they are.
+    The calls stay in a file, packed, until a chunk of sites is read; `trace` accepts them as they are.
 
     Attributes
     ----------
@@ -131,9 +131,9 @@ def read_genotypes(path: str | Path) -> Genotypes:
     Notes
     -----
     A .bed file stays where it is and is read a chunk of sites at a time. A VCF, or a .bed file with a row per
-    person, is read once and kept packed in a temporary file without a name, which goes when the genotypes go.
+    person, is read once and kept packed in a nameless temporary file, which disappears with the genotypes.
     Memory holds the names of people and sites. The counted allele is A1 of the .bim file, or the alternative
-    allele of a VCF. Sites of a VCF with one allele or more than two are left out, and half a call counts as
+    allele of a VCF. Sites of a VCF with one allele or more than two are left out, and a half call counts as
     missing. Needs ``pip install 'tellall[genomics]'``.
     """
     found = Path(path)
@@ -150,7 +150,7 @@ def _read_plink(path: Path) -> Genotypes:
 
     for other in (".bim", ".fam"):
         if not path.with_suffix(other).is_file():
-            raise invalid("path", f"a .bed file with its {other} file beside it", str(path))
+            raise invalid("path", f"a .bed file with its {other} file next to it", str(path))
     with path.open("rb") as file:
         by_site = file.read(len(_HEADER)) == _HEADER
     try:
@@ -175,11 +175,11 @@ def _read_vcf(path: Path) -> Genotypes:
     _need("cyvcf2", "cyvcf2", "VCF")
     from cyvcf2 import VCF, cyvcf2
 
-    cyvcf2.set_htslib_log_level(0)  # it would print parts of the file; errors are told below
+    cyvcf2.set_htslib_log_level(0)  # it would print parts of the file; errors are reported below
     sites: list[Sites] = []
     left_out: Counter[str] = Counter()
     try:
-        records = VCF(str(path), gts012=True, strict_gt=True)  # half a call is a missing one
+        records = VCF(str(path), gts012=True, strict_gt=True)  # a half call counts as missing
         people = tuple(records.samples)
         rows = PackedRows.stored(_vcf_calls(records, sites, left_out), len(people))
         records.close()
@@ -217,4 +217,4 @@ def _need(module: str, package: str, what: str) -> None:
 
 
 def _unreadable(path: Path, error: Exception) -> InvalidInput:
-    return invalid("path", "a readable genotype file", path, f"The reader met: {said_safely(error)}.")
+    return invalid("path", "a readable genotype file", path, f"The reader failed with {said_safely(error)}.")

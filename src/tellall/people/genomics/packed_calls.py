@@ -1,4 +1,4 @@
-"""Genotypes at two bits a call, scored without being unpacked to bytes first."""
+"""Genotypes at two bits per call, scored without being unpacked to bytes first."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class PackedCalls:
     Attributes
     ----------
     rows
-        Sites × bytes, four people a byte, the first in the lowest bits: 00 two copies of the file's first
+        Sites × bytes, four people per byte, the first in the lowest bits: 00 two copies of the file's first
         allele, 10 one, 11 none, 01 missing.
     turned
         The sites where the other allele is counted.
@@ -79,7 +79,7 @@ class PackedCalls:
         width = self.rows.shape[1]
         rows = np.zeros((len(self.rows), -(-width // 8) * 8), dtype=np.uint8)
         rows[:, :width] = self.rows
-        if self.people % 4:  # the rest of the last byte is nobody
+        if self.people % 4:  # further bits of the last byte belong to nobody
             rows[:, width - 1] &= np.uint8(4 ** (self.people % 4) - 1)
         words = rows.view(np.uint64)
         signs = self.people - _set_bits(words)  # 1 − bits, 0 for a missing call
@@ -88,7 +88,7 @@ class PackedCalls:
         return np.where(self.turned, -signs, signs), called
 
     def sums(self, table: Array, *, job: float = 0.0) -> Array:
-        """For everybody: the sum over the sites of what their call adds, which is linear in the copies.
+        """For each person: the sum over the sites of what their call adds, which is linear in the copies.
 
         Parameters
         ----------
@@ -97,14 +97,14 @@ class PackedCalls:
             table[2].
         job
             How many calls the whole job has. Large jobs use single precision within some hundred sites, and
-            the compiled kernel where numba works.
+            the compiled kernel if numba works.
 
         Notes
         -----
         With h and l the two bits of a call, t = h + l is 0, 1, 2 and, for a missing call, 1. So the sum is
         Σ table[first] + slope·t + gap·[missing], and t of four people is b − ((b >> 1) & 0x55) of their byte
-        b. Masks tell the four apart; they stay where they are (a factor 4^i, exact), become numbers, and are
-        multiplied by the slopes.
+        b. Masks separate the four; each stays in its place (an exact factor 4^i), becomes a number, and is
+        multiplied by the slope.
         """
         first = np.where(self.turned, table[0], table[2])
         slope = table[1] - first
@@ -153,7 +153,7 @@ class PackedCalls:
         return missing, np.asarray(missing.any(axis=1))
 
     def _apart(self, total: Array, base: Array | float) -> Array:
-        """Puts people in order, from four rows that hold every fourth one, and adds the base."""
+        """Puts people in order, from four rows that each hold every fourth person, and adds the base."""
         ordered = np.swapaxes(total, 0, 1).reshape(-1, *total.shape[2:])[: self.people]
         return np.asarray(ordered + base)
 
@@ -206,7 +206,7 @@ def _weigh(planes: Bytes, weights: Array, bits: int, dtype: type[np.floating[Any
 
 
 def _parts(height: int, width: int, columns: int) -> Iterator[slice]:
-    """Yields rows whose numbers stay in the cache; more of them where they meet many columns."""
+    """Yields slices of rows: as many as stay in the cache or, for four columns or more, 512."""
     step = max(16, _CACHED // (4 * max(width, 1))) if columns < 4 else 512
     for start in range(0, height, step):
         yield slice(start, start + step)

@@ -113,7 +113,7 @@ def _add_sums(flat, width, slope, gap, four, words, sums, total):
 
 
 def _aligned(rows: int, bytes_: int) -> npt.NDArray[np.uint8]:
-    """Rows that begin where a vector does: others load at half the speed."""
+    """Rows that are aligned with vectors; others load at half the speed."""
     room = np.zeros(rows * bytes_ + _LANES, dtype=np.uint8)
     first = -room.ctypes.data % _LANES
     return room[first : first + rows * bytes_].reshape(rows, bytes_)
@@ -122,12 +122,12 @@ def _aligned(rows: int, bytes_: int) -> npt.NDArray[np.uint8]:
 def add_sums(
     rows: npt.NDArray[np.uint8], slope: npt.NDArray[np.float32], gap: npt.NDArray[np.float32]
 ) -> npt.NDArray[np.float64]:
-    """Σ slope·t + gap·[missing] over the sites for four people a byte, t the bits set in a call.
+    """Σ slope·t + gap·[missing] over the sites for each person, where t is the number of bits set in a call.
 
     Notes
     -----
     Single precision within 512 sites, double between. Compiled on the first call, which takes some seconds
-    once per machine; O(sites · people) time, 8 bytes of memory a person.
+    once per machine; O(sites · people) time, 8 bytes of memory per person.
     """
     height, width = rows.shape
     total = np.zeros((_PEOPLE, (width + 3) // 4))

@@ -22,7 +22,7 @@ Alleles = tuple[str, str]
 
 _COMPLEMENT = str.maketrans("ACGT", "TGCA")
 _NO_NAME = (".", "", "NA", "#NA")
-_NO_ALLELE = (".", "0", "")  # nobody has another one
+_NO_ALLELE = (".", "0", "")  # no such allele: everybody has the other one
 _CHROMOSOMES = {"23": "X", "24": "Y", "26": "MT", "M": "MT", "XY": "X", "PAR1": "X", "PAR2": "X"}
 _MITOCHONDRIAL = 16_569  # positions on that chromosome
 
@@ -36,7 +36,7 @@ class Sites:
     ids
         Names such as rs numbers; "." where a site has none.
     chromosome, position
-        Where it is; position 0 where the file does not say.
+        Where it is; position 0 if the file does not say.
     counted, other
         The allele whose copies or frequency the file gives, and the other one.
     """
@@ -114,10 +114,10 @@ def match(first: Sites, second: Sites, *, palindromic: bool = False) -> Matches:
     Notes
     -----
     Alleles agree as they are, swapped (then flipped), or either after complementing both (the other strand).
-    A name or position may come more than once, as alleles split over several records do: the record whose
-    alleles agree best is taken, and each record is matched once. Where no record of the name agrees, those of
-    the position are tried. A/T and C/G sites read the same on both strands, so their strand cannot be
-    checked: they are left out unless `palindromic` trusts it. O(sites).
+    A name or position may occur more than once, for instance if alleles are split over several records: the
+    record whose alleles agree best is taken, and each record is matched once. If no record of the name
+    agrees, those of the position are tried. A/T and C/G sites read the same on both strands, so their strand
+    cannot be checked: they are left out unless `palindromic` trusts it. O(sites).
     """
     by_name, by_position = _Records(), _Records()
     for at, (name, position) in enumerate(second.keys()):
@@ -197,7 +197,7 @@ def _chromosome(name: str, short: bool) -> str:
 
 
 def _compare(mine: Alleles, theirs: Alleles) -> tuple[bool, bool] | None:
-    """Returns (flipped, other strand), or None where the alleles differ."""
+    """Returns (flipped, other strand), or None if the alleles differ."""
     turned = (theirs[1], theirs[0])
     if mine == theirs:
         return False, False

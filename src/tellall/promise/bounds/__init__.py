@@ -1,4 +1,4 @@
-"""The theorems as calculators: what noise privacy needs, what attacks can do, the geometry behind both."""
+"""The theorems as calculators: how much noise privacy needs, what attacks can do, and the geometry behind."""
 
 from __future__ import annotations
 

@@ -33,26 +33,26 @@ class GaussianRelease:
 class Composition(NumberRecord):
     """The privacy of several releases about the same people, taken together."""
 
-    epsilon: float  # what is promised: the least ε of the ways of adding up, at the δ asked for
+    epsilon: float  # what is promised: the least ε of all rules, at the δ asked for
     delta: float
-    rule: str  # the way that gave it: "Gaussian, exact", "basic" or "advanced"
-    basic: float  # the ε of each way; None where it does not apply
+    rule: str  # the rule that gave it: "Gaussian, exact", "basic" or "advanced"
+    basic: float  # the ε of each rule; None if it does not apply
     advanced: float | None
     releases: int
 
 
 def compose(releases: Sequence[GaussianRelease | tuple[float, float]], delta: float = 1e-6) -> Composition:
-    """The ε that several releases promise together at a δ, for the same notion of neighbours.
+    """Returns the ε that several releases promise together at a δ, for the same notion of neighbours.
 
-    Each release is a pair (ε, δ) or a GaussianRelease(sensitivity, std); `delta`, the δ of the whole, is at
-    least the sum of the releases' own.
+    Each release is a pair (ε, δ) or a GaussianRelease(sensitivity, std); `delta`, the δ of the whole, must be
+    at least the sum of the releases' own.
 
     Notes
     -----
-    Gaussian releases are one Gaussian release of sensitivity/std = √(Σ (sensitivity/std)²): exact, and also
-    when each is chosen after seeing the others. Pairs add up (basic), or, with what δ leaves after their own,
-    δ̃ = δ − Σδ_l, give Σ ε_l tanh(ε_l/2) + √(2 Σ ε_l² ln(1/δ̃)) (advanced; Kairouz, Oh and Viswanath 2015,
-    Theorem 3.5). In a mixture the Gaussian part takes half of what δ leaves and counts as one more pair.
+    Gaussian releases together are one Gaussian release of sensitivity/std = √(Σ (sensitivity/std)²). This is
+    exact, also when each is chosen after seeing the others. Pairs add up (basic); or, with the rest of δ,
+    δ̃ = δ − Σδ_l, they give Σ ε_l tanh(ε_l/2) + √(2 Σ ε_l² ln(1/δ̃)) (advanced; Kairouz, Oh and Viswanath
+    2015, Theorem 3.5). In a mixture the Gaussian part takes half of that rest and counts as one more pair.
 
     Examples
     --------
@@ -70,7 +70,7 @@ def compose(releases: Sequence[GaussianRelease | tuple[float, float]], delta: fl
     left = max(left, 0.0)
     if ratio > 0:
         if left == 0:
-            rule = f"above the sum of the pairs' own, {own:g}, where there is Gaussian noise"
+            rule = f"above the sum of the pairs' own, {own:g}, when there is Gaussian noise"
             raise invalid("delta", rule, delta)
         from tellall.release.profile import gaussian_epsilon
 
@@ -95,7 +95,7 @@ def _advanced(epsilons: Sequence[float], slack: float) -> float:
 def _split(
     releases: Sequence[GaussianRelease | tuple[float, float]],
 ) -> tuple[list[tuple[float, float]], float]:
-    """The pairs, and the ratio of sensitivity to noise of all Gaussian releases together."""
+    """Returns the pairs, and the ratio of sensitivity to noise of all Gaussian releases together."""
     rule = "pairs (epsilon, delta) or GaussianRelease(sensitivity, std)"
     if isinstance(releases, str | bytes) or not isinstance(releases, Sequence) or not releases:
         raise invalid("releases", f"one or more {rule}", releases)

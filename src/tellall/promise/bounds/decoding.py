@@ -1,4 +1,4 @@
-"""What the decoders guarantee: how many people they get wrong at most, and how often an attack comes near."""
+"""What the decoders guarantee: the most people they get wrong, and how often an attack comes near."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _ROUNDING = 1e-12  # a bound that is whole up to rounding must not be floored to
 def euclidean_section(
     operator: LinearOperator, *, starts: int = 4, iterations: int = 20, rng: Rng = 0
 ) -> SectionBound:
-    """A certified upper bound on α, the largest with ‖A x‖₁ ≥ α √m ‖A x‖₂ for all x.
+    """Returns a certified upper bound on α, the largest number with ‖A x‖₁ ≥ α √m ‖A x‖₂ for all x.
 
     Parameters
     ----------
@@ -44,9 +44,9 @@ def euclidean_section(
 
     Notes
     -----
-    Any x gives an upper bound, and the lower the better; α itself is not efficiently computable. The search
-    is `section_upper_bound`. linear-reconstruction, Theorem 2.2; E-LR-1 for why α tends to zero for 0/1
-    products of attributes.
+    Any x gives an upper bound, and a lower one is better; α itself cannot be computed efficiently. The search
+    is `section_upper_bound`. See linear-reconstruction, Theorem 2.2, and E-LR-1 for why α tends to zero for
+    0/1 products of attributes.
 
     Examples
     --------
@@ -62,7 +62,7 @@ def euclidean_section(
 
 
 def hamming(m: int, beta: float, least_singular_value: float, *, n: int | None = None) -> float:
-    """The most people least squares gets wrong when none of m values is off by more than beta.
+    """Returns the most people least squares gets wrong when none of m values is off by more than beta.
 
     `least_singular_value` is that of the operator; zero gives an infinite bound. With `n` people the bound
     is at most n.
@@ -73,8 +73,8 @@ def hamming(m: int, beta: float, least_singular_value: float, *, n: int | None =
 
         d_H ≤ 4‖A⁺e‖² ≤ 4‖e‖²/σ² ≤ 4mβ²/σ²,
 
-    floored, for the least-squares solution without a box rounded at 1/2. Tighter, where ‖e‖ is known:
-    `hamming_from_norm`.
+    floored, for the least-squares solution without a box, rounded at 1/2. If ‖e‖ is known,
+    `hamming_from_norm` is tighter.
 
     Examples
     --------
@@ -88,12 +88,12 @@ def hamming(m: int, beta: float, least_singular_value: float, *, n: int | None =
 
 
 def hamming_from_norm(error: float, least_singular_value: float = 1.0, *, n: int | None = None) -> float:
-    """The most people least squares gets wrong when the errors have this Euclidean norm.
+    """Returns the most people least squares gets wrong when the errors have this Euclidean norm.
 
     Notes
     -----
-    ⌊4‖e‖²/σ²⌋ (linear-reconstruction, Theorem 2.1). With σ = 1 and the distance ‖x − s‖ of any estimate from
-    the secret as `error`, the same for that estimate: each wrong bit is off by 1/2 or more.
+    ⌊4‖e‖²/σ²⌋ (linear-reconstruction, Theorem 2.1). With σ = 1 and `error` the distance ‖x − s‖ of any
+    estimate from the secret, this bounds that estimate's mistakes: each wrong bit is off by 1/2 or more.
     """
     norm = at_least_zero("error", error)
     sigma = at_least_zero("least_singular_value", least_singular_value)
@@ -111,15 +111,15 @@ class LpBound(NumberRecord):
 
 
 def lp(m: int, n: int, beta: float, least_singular_value: float, *, alpha: float, gamma: float) -> LpBound:
-    """The guarantee of LP decoding when all but a fraction `gamma` of m values are within beta.
+    """Returns the guarantee of LP decoding when all but a fraction `gamma` of m values are within beta.
 
     `alpha` is the operator's Euclidean-section constant, ‖Ax‖₁ ≥ α √m ‖Ax‖₂ for all x.
 
     Notes
     -----
-    linear-reconstruction, Theorem 2.2, constants made explicit: for γ < α²/4, ‖x − s‖ ≤ 2β√m/(σ(α − 2√γ)),
+    linear-reconstruction, Theorem 2.2, with explicit constants: for γ < α²/4, ‖x − s‖ ≤ 2β√m/(σ(α − 2√γ)),
     hence d_H ≤ 16β²m/(σ²(α − 2√γ)²) and d_H ≤ 4β√(mn)/(σ(α − 2√γ)); otherwise nothing is guaranteed. α
-    cannot be computed efficiently: `euclidean_section` gives upper bounds on it only, so a bound computed
+    cannot be computed efficiently: `euclidean_section` gives only upper bounds on it, so a guarantee computed
     with one is optimistic. For 0/1 products of attributes α tends to zero (E-LR-1).
 
     Examples
@@ -158,16 +158,16 @@ class Recovery(NumberRecord):
 
 
 def recovery(wrong: npt.ArrayLike, n: int, alpha: float, *, confidence: float = 0.95) -> Recovery:
-    """The β at which a mechanism allowed (α, β) reconstruction in these draws.
+    """Returns the β at which a mechanism allowed (α, β) reconstruction in these draws.
 
     `wrong` holds, for each draw of the noise, how many of the n people were guessed wrong; `alpha` is the
-    fraction that may be.
+    fraction that may be wrong.
 
     Notes
     -----
-    linear-reconstruction, Definition 1: P(d_H ≤ α n) ≥ 1 − β, with αn for the printed α (E-LR-9). One
-    public table and one secret stand here for "every secret", so β is a statement about this attack on
-    these people.
+    linear-reconstruction, Definition 1: P(d_H ≤ α n) ≥ 1 − β, with αn for the printed α (E-LR-9). Only one
+    public table and one secret replace "every secret" here, so β is a statement about this attack on these
+    people.
 
     Examples
     --------

@@ -46,20 +46,20 @@ class Gauge(NumberRecord):
     """What a planned release lets an attacker do, from its equations and its noise alone.
 
     `accuracy` is predicted for plain least squares, `with_prior` for least squares with the prior; no decoder
-    does better than `limit`, which is None where the noise allows no such statement.
+    does better than `limit`, which is None if the noise allows no such statement.
     """
 
     statistic: str
     people: int
-    groups: int  # how many of them the public columns of the statistic tell apart
+    groups: int  # groups of people that the public columns of the statistic tell apart
     equations: int  # published values that say something about the secret
-    rank_cap: int  # no more unknowns than this can be solved for, whatever the people
-    rank: int | None  # of the equations themselves; None where it was not computed
+    rank_cap: int  # no more unknowns than this can be solved for, whoever the people are
+    rank: int | None  # of the equations themselves; None if it was not computed
     std: float
     accuracy: float
     with_prior: float
     limit: float | None
-    error: float  # how far the predictions may be off, if estimated; zero where they were computed
+    error: float  # how far off the predictions may be, if estimated; zero if they were computed
     method: str
     notes: tuple[str, ...] = ()  # what the numbers assume
     promised: Guarantee | None = None  # the differential privacy that the protections declare
@@ -87,7 +87,7 @@ def gauge(
     rate: float = 0.5,
     rng: Rng = 0,
 ) -> Gauge:
-    """The danger of publishing a statistic of people with these public columns under a protection.
+    """Returns the danger of publishing a statistic of people with these public columns under a protection.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ def gauge(
     public
         The public columns; a secret, if there is one, is not looked at.
     protect
-        What is to be done to the values.
+        The protections of the values.
     rate
         The rate of the secret to assume.
     rng
@@ -106,7 +106,7 @@ def gauge(
     -----
     See `predict` for the accuracy and `accuracy_limit` for what no decoder beats. Exact values are given
     the same small spread as in the attack. Suppression and other protections without a noise law are left
-    out, and the notes say so. O(G³) for G groups of people told apart, up to 10,000; beyond, some hundred
+    out, and the notes say so. O(G³) for up to 10,000 groups G of people told apart; for more, a few hundred
     products.
 
     Examples
@@ -129,17 +129,17 @@ def gauge_together(
     plain: bool = True,
     rng: Rng = 0,
 ) -> Gauge:
-    """The danger of publishing several statistics about the same people, to an attacker who holds them all.
+    """Returns the danger of publishing several statistics about the same people to one attacker.
 
-    `releases` are pairs of a statistic and what is to be done to its values; ``plain`` is as
-    for `predict`, the rest as for `gauge`.
+    `releases` are pairs of a statistic and its protections; ``plain`` is as for `predict`, the rest as for
+    `gauge`.
 
     Notes
     -----
     With Aʲ the equations of release j and Σʲ its noise, drawn independently, AᵀΣ⁻¹A = Σⱼ AʲᵀΣʲ⁻¹Aʲ: the
     precisions add, and the accuracy is predicted from the sum as for one release. People are told apart
-    where any release does. Rank cap: tables, and functions of attributes, share moments, which count once;
-    other statistics add their values. `limit` is None where one release allows no bound; `std` is the
+    if any release does so. For the rank cap, moments that tables and functions of attributes share count
+    once; other statistics add their values. `limit` is None if one release allows no bound; `std` is the
     smallest.
 
     Examples
@@ -184,7 +184,7 @@ def gauge_together(
 
 @dataclass(frozen=True, eq=False)
 class _PlannedRelease:
-    """A statistic with its equations, and what is to be done to its values."""
+    """A statistic with its equations and its protections."""
 
     statistic: Statistic
     protections: tuple[Protection, ...]
@@ -200,7 +200,7 @@ class _PlannedRelease:
         view: Public,
         rng: np.random.Generator,
     ) -> _PlannedRelease:
-        """The plan, if its equations do not depend on the values to be published."""
+        """Returns the plan; refuses equations that depend on the values to be published."""
         if not isinstance(statistic, Statistic):
             raise invalid("statistic", "a statistic such as Marginals(3)", statistic)
         protections = prepare(as_protections(protect), statistic, view)
@@ -212,20 +212,20 @@ class _PlannedRelease:
 
     @property
     def spread(self) -> Array:
-        """The standard deviation that the attack assumes in each row; infinite where a row says nothing."""
+        """The standard deviation that the attack assumes in each row; infinite if a row says nothing."""
         rows = self.equations.target.size
         error = np.hypot(self.law.std * np.broadcast_to(self.equations.gain, rows), self.equations.doubt)
         spread = np.maximum(error, np.broadcast_to(self.equations.floor, rows))
         return np.where(np.isnan(self.equations.target), np.inf, spread)
 
     def separation(self, operator: LinearOperator) -> Separation | None:
-        """How well the release distinguishes the two values of each chosen person's secret."""
+        """Returns how well the release distinguishes the two values of each chosen person's secret."""
         laws = [step.noise if isinstance(step, SuLQ) and step.noise else step for step in self.protections]
         return separation(operator, laws, self.units, self.equations.gain)
 
 
 def _fixed_equations(statistic: Statistic, public: Public, rng: np.random.Generator) -> Equations:
-    """The equations, which must be the same whatever is published."""
+    """Returns the equations, which must be the same whatever is published."""
     count = statistic.size(public)
     found = statistic.equations(public, np.zeros(count))
     other = statistic.equations(public, rng.normal(size=count))
@@ -243,11 +243,11 @@ def _fixed_equations(statistic: Statistic, public: Public, rng: np.random.Genera
 
 
 def _rank_cap(statistics: Sequence[Statistic], public: Public) -> int:
-    """The rank that no choice of people exceeds.
+    """Returns the rank that no choice of people exceeds.
 
     Tables, and counts of a function of every choice of attributes, are sums of moments of fewer columns than
-    their ways: moments that several have count once. Other statistics add their values, and so do the
-    functions where that is less.
+    their ways; shared moments count once. Other statistics add their values, and so do the functions if that
+    is less.
     """
     tables = [one for one in statistics if isinstance(one, Marginals)]
     functions = [one for one in statistics if isinstance(one, Predicates) and one.attributes is None]
@@ -270,7 +270,7 @@ def _rank_cap(statistics: Sequence[Statistic], public: Public) -> int:
     free = [levels - 1 for levels in public.levels]
 
     def covered(ways: list[int]) -> int:
-        """All moments of fewer columns than the largest, and the chosen ones beyond."""
+        """Returns the number of moments of fewer columns than the largest, plus the chosen ones beyond."""
         largest = max(ways, default=0)
         further = (moment for moment in chosen if len(moment) >= largest)
         common = _count_moments(largest, free) if ways else 0
@@ -281,7 +281,7 @@ def _rank_cap(statistics: Sequence[Statistic], public: Public) -> int:
 
 
 def _count_moments(ways: int, free: Sequence[int]) -> int:
-    """Moments of fewer than `ways` columns: one for each choice of columns and of a value but the first."""
+    """Counts moments of fewer than `ways` columns: choices of columns and, in each, a value but the first."""
     sums = [1] + [0] * (ways - 1)
     for width in free:  # elementary symmetric polynomials
         for order in range(len(sums) - 1, 0, -1):
@@ -290,7 +290,7 @@ def _count_moments(ways: int, free: Sequence[int]) -> int:
 
 
 def _promised(several: Sequence[Guarantee | None]) -> Guarantee | None:
-    """The promise for all together: ε and δ add up where each promises something of the same neighbours."""
+    """Returns the promise for all together: ε and δ add up if all make a promise for the same neighbours."""
     kept = [one for one in several if one is not None]
     if len(kept) < len(several) or len({one.relation for one in kept}) > 1:
         return None

@@ -1,4 +1,4 @@
-"""The geometry of an operator: its extreme singular values, with what is certain about them."""
+"""The geometry of an operator: its extreme singular values, with intervals that hold them."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ class SingularValues(NumberRecord):
     least_interval: tuple[float, float]
     least_vector: Array  # a unit vector x whose ‖A x‖ is the least found
     method: str  # "dense", "gram" or "lanczos"
-    certainty: str  # what is claimed of the intervals, in words
+    certainty: str  # what is claimed about the intervals, in words
     residuals: tuple[float, float] | None = None  # Lanczos: how near `largest`, `least` a singular value lies
-    steps: int = 0  # products with A and Aᵀ; zero where the matrix was formed
+    steps: int = 0  # products with A and Aᵀ; zero if the matrix was formed
 
     @property
     def largest_error(self) -> float:
@@ -68,7 +68,7 @@ def singular_values(
     failure: float = 1e-6,
     rng: Rng = 0,
 ) -> SingularValues:
-    """The largest and the least singular value of an operator, with error bounds.
+    """Returns the largest and the least singular value of an operator, with error bounds.
 
     Parameters
     ----------
@@ -86,9 +86,9 @@ def singular_values(
     Notes
     -----
     dense: O(m n²), errors of m n rounding units. gram: inverse iteration finds the least eigenvalue of AᵀA,
-    then the Cholesky factorisation of AᵀA − μ I is tried: where it exists λ_min > μ, up to rounding, which is
+    then the Cholesky factorisation of AᵀA − μ I is tried: if it exists, λ_min > μ, up to rounding, which is
     allowed for; the largest likewise. O(n³), errors of n rounding units of ‖A‖² in λ, so about √ that in a
-    least singular value near zero. lanczos: two products a step. Its values are restrictions of A to a
+    least singular value near zero. lanczos: two products per step. Its values are restrictions of A to a
     subspace: σ_max ≥ largest and σ_min ≤ least always; the other ends hold with probability 1 − failure over
     the start (Kuczyński and Woźniakowski 1992), because no product with a vector can prove that nothing lies
     below. The residuals say that some singular value, not necessarily the extreme one, is that near.
@@ -152,9 +152,9 @@ def _gram(operator: LinearOperator, rng: np.random.Generator) -> SingularValues:
 def _extreme_eigenvalues(
     gram: Array, rng: np.random.Generator, *, shift: float
 ) -> tuple[float, float, Array]:
-    """Rayleigh quotients near the largest and the least eigenvalue, and the vector of the least.
+    """Returns Rayleigh quotients near the largest and the least eigenvalue, and the vector of the least.
 
-    The least by Lanczos on the inverse of AᵀA + shift·I, which is positive definite without full rank too.
+    The least comes from Lanczos on the inverse of AᵀA + shift·I, which is positive definite at any rank.
     """
     from scipy.linalg import cho_factor, cho_solve
     from scipy.sparse.linalg import LinearOperator as ScipyOperator
@@ -177,9 +177,9 @@ def _extreme_eigenvalues(
 
 
 def _proved_bound(gram: Array, value: float, rounding: float, *, sign: float) -> float:
-    """A bound beyond an extreme eigenvalue that a Cholesky factorisation proves.
+    """Returns a bound beyond an extreme eigenvalue that a Cholesky factorisation proves.
 
-    sign = 1: μ just below `value` with AᵀA − μI positive definite; sign = −1: μ above with μI − AᵀA so.
+    sign = 1: μ just below `value` with AᵀA − μI positive definite; sign = −1: μ above, with μI − AᵀA.
     """
     from scipy.linalg import lapack
 
@@ -200,7 +200,7 @@ def _lanczos(
     m, n = operator.shape
 
     def outer(ritz: Ritz) -> tuple[float, float]:
-        """The ends that hold with probability 1 − failure: above the largest, below the least."""
+        """Returns the ends that hold with probability 1 − failure: above the largest, below the least."""
         missed = 0.0 if ritz.complete else missed_share(n, ritz.steps, failure / 2)
         if missed >= 1:
             return math.inf, 0.0

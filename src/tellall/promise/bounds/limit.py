@@ -25,7 +25,7 @@ class Separation:
     """How far a release moves when one person's secret changes, in units of its noise."""
 
     squared: Array  # of each person: ‖A_i/σ‖² for Gaussian noise, ‖A_i/b‖² for Laplace noise
-    certain: npt.NDArray[np.bool_]  # who is counted in a value without noise
+    certain: npt.NDArray[np.bool_]  # which people are counted in a value without noise
     normal: bool  # whether the noise is Gaussian
 
 
@@ -35,11 +35,11 @@ def separation(
     units: float = 1.0,
     gain: Array | float = 1.0,
 ) -> Separation | None:
-    """How far apart the protections, applied in order, leave the two values of each person's secret.
+    """Returns how far apart the protections, applied in order, leave the two values of each secret.
 
     An error of a published value is multiplied by `units` on the count scale and by `gain` in each row. Only
-    the first protection must be noise: whatever is done after it can only lose information. Where rounding or
-    suppression comes first no bound is known, and None is returned.
+    the first protection must be noise: whatever is done after it can only lose information. If rounding or
+    suppression comes first, no bound is known, and None is returned.
     """
     done = [step for step in protections if not (isinstance(step, Noise) and step.std == 0)]
     leading = list(takewhile(lambda step: isinstance(step, Gaussian | Laplace), done))
@@ -51,7 +51,7 @@ def separation(
     normal = [noise.std for noise in leading if isinstance(noise, Gaussian)]
     if not done:
         return Separation(np.zeros_like(energy), noiseless | (energy > 0), True)
-    if normal:  # the order of added noise does not matter: other laws among the first come after
+    if normal:  # added noise commutes: other laws among the first count as later ones
         return Separation(energy / float(np.hypot.reduce(normal)) ** 2, noiseless, True)
     if isinstance(done[0], Laplace):
         return Separation(energy / done[0].scale ** 2, noiseless, False)
@@ -59,15 +59,15 @@ def separation(
 
 
 def accuracy_limit(releases: Sequence[Separation | None], size: Array, rate: float) -> float | None:
-    """The accuracy, averaged over people, that no decoder of these releases together exceeds.
+    """Returns the accuracy, averaged over people, that no decoder of these releases together exceeds.
 
     `size` is the number of people in each group, `rate` the rate of the secret; secrets and noises are
-    independent. None where one of the releases allows no bound.
+    independent. None if one of the releases allows no bound.
 
     Notes
     -----
-    Whoever knows everybody else's secret has one test left, between z and z + A_i. Squared distances add.
-    Gaussian noise alone: with a = ‖A_i/σ‖ and l = ln((1 − rate)/rate), the best test is right with
+    An attacker who knows everybody else's secret has one test left, between z and z + A_i. Squared distances
+    add. With Gaussian noise alone, a = ‖A_i/σ‖ and l = ln((1 − rate)/rate), the best test is right with
     probability (1 − rate) Φ(a/2 + l/a) + rate Φ(a/2 − l/a), which is Φ(a/2) for rate 1/2. Otherwise the
     affinities of the two laws multiply, exp(−‖A_i‖²/(8σ²)) for Gaussian noise and at least exp(−‖A_i‖²/(8b²))
     for Laplace noise of scale b; the accuracy is at most (1 + √(1 − 4 rate (1 − rate) affinity²))/2.

@@ -27,7 +27,7 @@ _LEAST_EPSILON = 1e-12
 
 @dataclass(frozen=True)
 class TableSizes:
-    """All tables of k out of d yes/no attributes, of n people; no attribute is set apart as secret."""
+    """All tables of k out of d yes/no attributes of n people; no attribute is singled out as secret."""
 
     n: int
     d: int
@@ -35,7 +35,7 @@ class TableSizes:
 
     @classmethod
     def of(cls, n: int, d: int, k: int) -> TableSizes:
-        """The sizes, if they are possible."""
+        """Returns the sizes; refuses impossible ones."""
         people, attributes = whole("n", n, most=_MOST_PEOPLE), whole("d", d)
         ways = whole("k", k, most=attributes, also=", the attributes d")
         if ways * math.log(2 * attributes) > _MOST_LOG:
@@ -59,7 +59,7 @@ class TableSizes:
 
 
 def as_epsilon(value: float) -> float:
-    """An ε that bounds can be computed for."""
+    """Returns ε; refuses values for which bounds cannot be computed."""
     if above_zero("epsilon", value) < _LEAST_EPSILON:
         raise invalid("epsilon", f"a finite number of {_LEAST_EPSILON:g} or more", value)
     return float(value)
@@ -78,14 +78,14 @@ class Blr(NumberRecord):
 
 
 def blr(n: int, d: int, k: int, epsilon: float, constant: float = 1.0, vc: float | None = None) -> Blr:
-    """The error bound of synthetic data for all k-way tables, (ε, 0)-private.
+    """Returns the error bound of synthetic data for all k-way tables, (ε, 0)-private.
 
     Parameters
     ----------
     n, d, k
         People, attributes, attributes per table.
     constant
-        The paper's C, which is nowhere stated; with 1 the answer is a rate.
+        The paper's C, which it never states; with 1 the answer is a rate.
     vc
         The VC dimension of the class; default ⌊log2(2^k C(d, k))⌋.
 
@@ -124,15 +124,15 @@ class Sampled(NumberRecord):
 
 
 def sampled(n: int, d: int, k: int, failure: float = 0.05) -> Sampled:
-    """The errors of releasing all k-way tables of a random half of the people, times n over its size.
+    """Returns the errors of all k-way tables of a random half of the people, scaled up to everybody.
 
     Notes
     -----
     A cell of K people has variance (n/N)² N (K/n)(1 − K/n)(n − N)/(n − 1), largest at K = n/2. All cells are
     within (n/N) √(N (1 − (N − 1)/n) ln(2|C_k|/failure)/2), N = ⌊n/2⌋, by Serfling's inequality; the tail
     printed in the contingency-tables paper's App. B misses a factor 2 (E-CT-7). Not differentially private:
-    the people in the sample are exposed. A row that could be guessed with probability 2/3 is named with at
-    most 1/2 + 1/2 · 2/3; a fair bit with 1/2 + 1/2 · 1/2.
+    the people in the sample are exposed. A row that could be guessed with probability 2/3 is named with
+    probability at most 1/2 + 1/2 · 2/3; a fair bit, at most 1/2 + 1/2 · 1/2.
     """
     sizes = TableSizes.of(n, d, k)
     if sizes.n < 2:
@@ -160,12 +160,12 @@ class NoisyTables(NumberRecord):
 
 
 def noisy_tables(d: int, k: int, epsilon: float, delta: float, failure: float = 0.05) -> NoisyTables:
-    """The noise that Gaussian (SuLQ) and Laplace mechanisms add to each cell of all k-way tables.
+    """Returns the noise that Gaussian (SuLQ) and Laplace mechanisms add to each cell of all k-way tables.
 
     Notes
     -----
     Sensitivities of C_k, one row replaced: L2 √(2 m_k), L1 2 m_k. The Gaussian is calibrated exactly
-    (Balle and Wang); the printed √(2 m_k log(1/δ))/ε, log read as ln, spends more than δ where δ is small:
+    (Balle and Wang); the printed √(2 m_k log(1/δ))/ε, log read as ln, spends more than δ if δ is small:
     1.68e-5 for (0.5, 1e-5) (E-CT-1). The Laplace scale is 2 m_k/ε and its standard deviation √2 times that
     (E-CT-2).
 
@@ -188,7 +188,7 @@ def noisy_tables(d: int, k: int, epsilon: float, delta: float, failure: float = 
         return NoisyTables(None, None, chance, None, None, *laplace)
     std = gaussian_std(eps, slack, sensitivity=moved)
     printed = moved * math.sqrt(-math.log(slack)) / eps
-    # all cells independent: each within with probability (1 − failure)^(1/cells)
+    # cells are independent: each is within the bound with probability (1 − failure)^(1/cells)
     each = math.log(-math.expm1(math.log1p(-chance) / sizes.cells) / 2)
     largest = -float(ndtri_exp(each)) * std
     spent = float(gaussian_delta(eps, moved, printed))

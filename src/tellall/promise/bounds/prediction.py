@@ -29,25 +29,25 @@ _HALVINGS = 60
 class Prediction:
     """The accuracy that least squares will have on these equations, before any value is seen.
 
-    `accuracy` is that of plain least squares without box or prior, rounded at 1/2; where A has no full rank
-    it has no answer, and the number is `with_prior`: ridge least squares, the ridge at the prior of the rate,
-    which is tellall's decoder before its box.
+    `accuracy` is that of plain least squares without box or prior, rounded at 1/2. If A does not have full
+    rank, plain least squares has no answer, and `accuracy` is `with_prior`: that of least squares with the
+    ridge at the prior of the rate, which is tellall's decoder before its box.
     """
 
     accuracy: float
     with_prior: float
-    error: float  # how far the two may be off, itself estimated; zero where they were computed
-    rank: int | None  # of the equations; None where it was not computed
+    error: float  # how far off the two may be, itself estimated; zero if they were computed
+    rank: int | None  # of the equations; None if it was not computed
     method: str  # "inverse" (both exact), "ridge" (no full rank: with the prior only) or "trace" (estimated)
 
 
 def xor_accuracy(m: int, n: int, std: float) -> tuple[float, float]:
-    """The accuracy of least squares on m equations of signs for n people, and what no decoder beats.
+    """Returns the accuracy of least squares on m equations of signs for n people, and what no decoder beats.
 
     Notes
     -----
-    Φ(√(m − n)/(2 std)) and Φ(√m/(2 std)), for white noise: entries ±1 as in xor statistics, where (AᵀA)⁻¹
-    has the diagonal 1/(m − n) but for small terms, as for independent entries. 1/2 for m ≤ n.
+    Φ(√(m − n)/(2 std)) and Φ(√m/(2 std)), for white noise. Entries are ±1 as in xor statistics, so (AᵀA)⁻¹
+    has the diagonal 1/(m − n) up to small terms, as for independent entries. 1/2 for m ≤ n.
 
     Examples
     --------
@@ -75,29 +75,31 @@ def predict(
     plain: bool = True,
     rng: Rng = 0,
 ) -> Prediction:
-    """The accuracy to expect of least squares on A s ≈ z with these standard deviations.
+    """Returns the accuracy to expect of least squares on A s ≈ z with these standard deviations.
 
     Parameters
     ----------
     operator
         A, one column per group of people alike.
     spread
-        The standard deviation of each row's error, above zero; infinite where a row says nothing.
+        The standard deviation of each row's error, above zero; infinite if a row says nothing.
     size, rate
-        The people of each group (default: one), and the rate of the secret.
+        The number of people in each group (default: one), and the rate of the secret.
     probes, gram_limit
-        Random vectors where the inverse is not formed (an even number), and groups up to which it is.
+        How many random vectors (an even number) to use if the inverse is not formed, and the number of groups
+        up to which it is formed.
     plain
-        Whether the rank and the accuracy without the prior are wanted too; they take as long again, twice.
+        Whether to compute the rank and the accuracy without the prior too, which takes about three times as
+        long.
 
     Notes
     -----
     The mean over people of Φ(1/(2 sd_i)) with sd_i² = [(Aᵀ Σ⁻¹ A)⁻¹]_ii for a person alone in their group; in
     a larger group everybody is guessed by the group's count (see `group_accuracy`). With the prior, sd_i² is
     the evidence's own variance, 1/(1/C_ii − 1/v) with C = (AᵀΣ⁻¹A + I/v)⁻¹ and v the prior variance of the
-    count. O(G³) for G groups. Beyond the limit κ_i = C_ii H_ii, H the matrix inverted, is taken as its mean
-    over people, estimated from `probes` random signs (Hutchinson) by conjugate gradients; its variance over
-    people, estimated from two halves of the probes, gives the second-order correction. The error is four
+    count. O(G³) for G groups. Beyond the limit, κ_i = C_ii H_ii, H the matrix inverted, is replaced by its
+    mean over people, estimated from `probes` random signs (Hutchinson) by conjugate gradients; its variance
+    over people, estimated from two halves of the probes, gives the second-order correction. The error is four
     standard errors of the mean plus the size of that correction.
 
     Examples
@@ -137,7 +139,7 @@ def _exact(operator: LinearOperator, weights: Array, size: Array, rate: float, w
 
 
 def _posterior_variance(operator: LinearOperator, weights: Array, prior: Array) -> Array:
-    """The diagonal of (Aᵀ W A + 1/prior)⁻¹, on the side of A that is shorter."""
+    """Returns the diagonal of (Aᵀ W A + 1/prior)⁻¹, computed on the shorter side of A."""
     m, n = operator.shape
     if operator.entries <= SPARSE * m * n:
         rows = DistinctRows.of(operator)
@@ -168,7 +170,7 @@ def _inverse_diagonal(matrix: Array) -> Array:
 
 
 def _own_sd(posterior: Array, prior: Array) -> Array:
-    """The evidence's own standard deviation: the posterior variance less what the prior knew."""
+    """Returns the evidence's own standard deviation: the posterior without what the prior knew."""
     precision = 1 / posterior - 1 / prior
     return np.where(precision > 1e-9 / prior, 1 / np.sqrt(np.maximum(precision, 1e-300)), np.inf)
 
@@ -205,7 +207,7 @@ def _inflation(
     probes: int,
     rng: np.random.Generator,
 ) -> Array | None:
-    """Estimates of κ_i, one row per probe; None where conjugate gradients do not settle."""
+    """Returns estimates of κ_i, one row per probe; None if conjugate gradients do not settle."""
     from scipy.sparse.linalg import LinearOperator as ScipyOperator
     from scipy.sparse.linalg import cg
 
@@ -230,12 +232,12 @@ def _inflation(
 
 
 def _averaged(law: Callable[[float], float], factors: Array) -> tuple[float, float]:
-    """The mean of law(κ_i) to second order, and how far it may be off."""
+    """Returns the mean of law(κ_i) to second order, and how far off it may be."""
     half = factors.shape[0] // 2
     mean = float(factors.mean())
     # the noise of the two halves is independent, so their covariance is the variance of κ_i alone
     spread = max(0.0, float(np.cov(factors[:half].mean(axis=0), factors[half:].mean(axis=0))[0, 1]))
-    # a probe misses κ_i by Σ_q M_iq z_i z_q, its mean over people by twice the variance of that over n
+    # a probe misses κ_i by Σ_q M_iq z_i z_q; the variance of its mean over people is twice that one's over n
     noise = max(0.0, float(factors.var(axis=1).mean()) - spread)
     doubt = np.sqrt(2 * noise / factors.size)
     step = 0.05 * mean
@@ -246,13 +248,13 @@ def _averaged(law: Callable[[float], float], factors: Array) -> tuple[float, flo
 
 
 def group_accuracy(size: Array, sd: Array, rate: float, *, prior: bool = True) -> float:
-    """The mean accuracy over people of guessing each group by its noisy count.
+    """Returns the mean accuracy over people of guessing each group by its noisy count.
 
     Notes
     -----
-    A group of c people has a Binomial(c, rate) count t, seen as r = t + N(0, sd²). With the prior all are
-    guessed 1 where E[t | r] ≥ c/2, which is r above some threshold; without it, where r ≥ c/2. For rate 1/2
-    the two agree, and a person alone is guessed right with probability Φ(1/(2 sd)). O(people · log) time.
+    A group of c people has a Binomial(c, rate) count t, seen as r = t + N(0, sd²). With the prior, all are
+    guessed 1 if E[t | r] ≥ c/2, which means r above some threshold; without it, if r ≥ c/2. For rate 1/2 the
+    two agree, and a person alone is guessed right with probability Φ(1/(2 sd)). O(people · log) time.
 
     Examples
     --------
@@ -287,7 +289,7 @@ def _accuracy(people: float, sd: Array, rate: float, prior: bool) -> Array:
 
 
 def _threshold(people: float, noise: Array, log_law: Array, j: Array) -> Array:
-    """The r at which E[t | r] = c/2, by bisection; E[t | r] rises in r."""
+    """Returns the r at which E[t | r] = c/2, by bisection; E[t | r] rises in r."""
     from scipy.special import softmax
 
     # the prior's log-odds move the threshold by at most their slope times the variance

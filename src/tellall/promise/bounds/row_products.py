@@ -25,7 +25,7 @@ __all__ = [
     "row_products",
 ]
 
-_FACTORISED = 2500  # people up to which a Gram matrix is factorised: beyond, products are quicker
+_FACTORISED = 2500  # people up to which a Gram matrix is factorised; for more, products are quicker
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +60,7 @@ class RowProducts:
 
     @classmethod
     def of(cls, draws: Sequence[Draw]) -> RowProducts:
-        """Several draws of one size together."""
+        """Returns several draws of one size together."""
         d, order, n = draws[0].d, draws[0].order, draws[0].n
         m = math.comb(d, order)
         return cls(
@@ -87,7 +87,7 @@ class RowProducts:
 
     @property
     def off(self) -> float:
-        """How far the median is from the limit for independent entries, relative to that."""
+        """How far the median is from the limit for independent entries, relative to that limit."""
         return self.median / self.expected - 1
 
     def __str__(self) -> str:
@@ -110,16 +110,16 @@ class RowProducts:
 def row_products(
     d: int, order: int, *, people: int | None = None, draws: int = 5, steps: int = 40, rng: Rng = 0
 ) -> RowProducts:
-    """The least singular values of the ±1 row-product matrices of random people.
+    """Returns the least singular values of the ±1 row-product matrices of random people.
 
     Parameters
     ----------
     d, order
         Attributes, and attributes per product (1 to 3); one row per set of `order` attributes.
     people, draws
-        People in a table (default: a quarter of the rows), and random tables.
+        How many people in a table (default: a quarter of the rows), and how many random tables.
     steps
-        Lanczos steps where the Gram matrix is not formed; after j of them the least value found is above the
+        Lanczos steps if the Gram matrix is not formed; after j of them the least value found is above the
         true one by a share of the order of 1/j² (0.5 % seen at 40 and n = m/4); the interval says what is
         certain.
 
@@ -127,8 +127,8 @@ def row_products(
     -----
     contingency-tables, Theorem 2.5, and linear-reconstruction, Theorem 3.9, on distinct index sets
     (repeated ones are not products of distinct attributes, E-CT-4, and spoil the norm, E-LR-1). Single
-    precision: the entries are ±1 and the values of order √m. Two products of O(d^order n) a step; no
-    matrix.
+    precision is enough: the entries are ±1 and the values of order √m. Each step takes two products of
+    O(d^order n); no matrix is formed.
 
     Examples
     --------
@@ -150,10 +150,10 @@ def draw_products(
     failure: float = 1e-3,
     rng: Rng = 0,
 ) -> Draw:
-    """One random table of `row_products`.
+    """Returns one random table of `row_products`.
 
-    The lower end of a Lanczos interval fails with probability `failure`; the median of five such ends with
-    at most ten times its third power.
+    The lower end of a Lanczos interval fails with probability `failure`; the median of five such ends fails
+    with probability at most 10 · failure³.
     """
     if order not in (1, 2, 3) or order > d:
         raise invalid("order", "1, 2 or 3, and at most d", order)
@@ -169,7 +169,7 @@ def draw_products(
 
 
 def distinct_people(signs: Array | np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], int, int]:
-    """The columns of a ±1 table that no earlier one equals or reverses, and how many did each.
+    """Returns the columns of a ±1 table that no earlier one equals or reverses, and how many did each.
 
     Examples
     --------

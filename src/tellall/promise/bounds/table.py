@@ -42,27 +42,27 @@ _MOST_STEPS = 1_000_000
 
 @dataclass(frozen=True)
 class Rate(NumberRecord):
-    """One entry of Table 1: the noise per cell that a guarantee needs (lower) or can be had with (upper)."""
+    """One entry of Table 1: the noise per cell that a guarantee needs (lower) or that suffices (upper)."""
 
-    guarantee: str  # what is kept from the attacker
+    guarantee: str  # what the attacker is kept from
     side: str  # "lower" or "upper"
     formula: str  # the rate with its log powers
-    plain: float | None  # its value with constant 1, without the log powers; None where it says nothing
+    plain: float | None  # its value with constant 1, without the log powers; None if it says nothing
     logged: float | None  # with them
     citation: str  # where it is proved
     label: str = LABEL
 
 
 def rates(sizes: TableSizes, epsilon: float, delta: float) -> Iterator[Rate]:
-    """The eight entries of Table 1.
+    """Yields the eight entries of Table 1.
 
     Notes
     -----
     contingency-tables: Theorems 2.7, 2.9, 4.9 and 4.21, Propositions B.1 and B.3, and for the differentially
     private upper bounds the Gaussian mechanism and BLR (exponent 1/3, E-CT-3). The attribute bound needs
-    k ≥ 2 (E-CT-4). L = ln n, taken as 1 below n = 3. Where d < 2k, ln(d/k) is too small for the union bound
-    it stands for, and k ln(d/k) is read as ln(2^k m_k). Lower bounds on private noise vanish for δ ≥ ε; for
-    m_k = 1 the general one is the instance-independent one.
+    k ≥ 2 (E-CT-4). L = ln n, taken as 1 below n = 3. If d < 2k, ln(d/k) is too small for the union bound it
+    comes from, and k ln(d/k) is read as ln(2^k m_k). Lower bounds on private noise vanish for δ ≥ ε; for
+    m_k = 1 the general one equals the instance-independent one.
     """
     n, d, k, tables = sizes.n, sizes.d, sizes.k, sizes.tables
     attribute, row = "not attribute non-private", "not row non-private"
@@ -123,7 +123,7 @@ class LeastNoise(NumberRecord):
 
 
 def least_noise(n: int, d: int, k: int, epsilon: float, delta: float = 0.0) -> LeastNoise:
-    """The certified lower bound on the noise of all k-way tables, one row replaced between neighbours.
+    """Returns the certified lower bound on the noise of all k-way tables, with one row replaced.
 
     Notes
     -----
@@ -131,10 +131,10 @@ def least_noise(n: int, d: int, k: int, epsilon: float, delta: float = 0.0) -> L
     on the inner products I_k, c the larger of two numbers; a cell's mean squared error is at least that over
     2^(2k) m_k (contingency-tables, Proposition 4.8).
 
-    One: `shifted_moment`, which is sharp for δ = 0: 1/(2 sinh²(ε/2)). Two: the largest of (1 − t_L) L²/4 over
-    1 ≤ L ≤ n, where t_L = (e^(Lε) − 1 + 2δ_L)/(e^(Lε) + 1) and δ_L = δ (e^(Lε) − 1)/(e^ε − 1) is what
-    privacy leaves for L people at once: Lemma 4.12, repaired (E-CT-5), its constant kept. It is the larger
-    where δ is.
+    The first is `shifted_moment`, which is sharp for δ = 0: 1/(2 sinh²(ε/2)). The second is the largest of
+    (1 − t_L) L²/4 over 1 ≤ L ≤ n, where t_L = (e^(Lε) − 1 + 2δ_L)/(e^(Lε) + 1) and
+    δ_L = δ (e^(Lε) − 1)/(e^ε − 1) is what privacy leaves for L people at once: Lemma 4.12, repaired (E-CT-5),
+    with its constant kept. The second is the larger one if δ is large.
 
     Examples
     --------
@@ -151,7 +151,7 @@ def least_noise(n: int, d: int, k: int, epsilon: float, delta: float = 0.0) -> L
 
 
 def shifted_moment(epsilon: float, delta: float) -> float:
-    """A lower bound on E Z² of every law Z that is (ε, δ)-alike when it is shifted by one; sharp for δ = 0.
+    """Returns a lower bound on E Z² of every law Z that is (ε, δ)-close to itself shifted by one.
 
     Notes
     -----
@@ -159,7 +159,7 @@ def shifted_moment(epsilon: float, delta: float) -> float:
     2q(1 − δ) on (0, 1). E Z² = ∫ 2x S(x) dx is a convex function of S on (0, 1) through these steps. At
     S = a_0 = 2q(1 − δ)/(1 + q) it is Σ (2j + 1) a_j, a_(j+1) = q(a_j − 2δ) over the a_j above zero, j ≤ J;
     moving S away from a_0 can lower it by (1 − a_0)(1 − q)((J + 1)q^(J+1))²/((1 + q)(1 − q^(J+1))) at most,
-    which is subtracted. For δ = 0 nothing is, and the two-sided geometric law reaches the bound.
+    which is subtracted. For δ = 0 nothing is subtracted, and the two-sided geometric law reaches the bound.
 
     Examples
     --------
@@ -184,7 +184,7 @@ def shifted_moment(epsilon: float, delta: float) -> float:
 
 
 def group_moment(n: int, eps: float, slack: float) -> tuple[float, int]:
-    """The largest (1 − t_L) L²/4 over 1 ≤ L ≤ n, and L: its logarithm is concave in L."""
+    """Returns the largest (1 − t_L) L²/4 over 1 ≤ L ≤ n, and its L; the logarithm is concave in L."""
 
     def size(group: int) -> float:
         """(1 − t_L) L², with 1 − t_L = 2 (1 − δ_L)/(e^(Lε) + 1)."""
@@ -194,19 +194,19 @@ def group_moment(n: int, eps: float, slack: float) -> tuple[float, int]:
         return 2 * max(0.0, 1 - spent) / (math.exp(group * eps) + 1) * float(group) ** 2
 
     low, high = 1, n
-    while low < high:  # the first L after which the bound no longer grows; 1 where it is zero everywhere
+    while low < high:  # the first L after which the bound no longer grows; 1 if it is zero everywhere
         middle = (low + high) // 2
         low, high = (middle + 1, high) if size(middle + 1) > size(middle) else (low, middle)
     return size(low) / 4, low
 
 
 def row_guess(epsilon: float, delta: float = 0.0, prior: float = 2 / 3) -> float:
-    """prior · e^ε + δ: the most often anybody names a row that was guessed with probability `prior` before.
+    """Returns prior · e^ε + δ: how often at most a row guessed with probability `prior` before is named.
 
     Notes
     -----
     contingency-tables, Lemma B.2: below 1 an (ε, δ)-private release is not row non-private; 1 or more says
-    nothing. Its prior of 2/3 is the most that the definition allows.
+    nothing. Its prior of 2/3 is the largest that the definition allows.
 
     Examples
     --------
@@ -218,7 +218,7 @@ def row_guess(epsilon: float, delta: float = 0.0, prior: float = 2 / 3) -> float
 
 
 def prior_guess(d: int) -> float:
-    """1/2 + 2^−(d+1): the best guess at a row that is zero or a known random row, before any release.
+    """Returns 1/2 + 2^−(d+1): the best guess at a row that is zero or a known random row, before a release.
 
     Notes
     -----
@@ -285,7 +285,7 @@ class Table(NumberRecord):
 
 
 def table(n: int, d: int, k: int, epsilon: float, delta: float) -> Table:
-    """The bounds on noise per cell for releasing all k-way tables of n people with d binary attributes.
+    """Returns bounds on noise per cell for releasing all k-way tables of n people with d binary attributes.
 
     The secret is one of the k attributes; (ε, δ) is the differential privacy to compare with, one row
     replaced between neighbours. See `rates`, and `least_noise`, `noisy_tables`, `sampled` for the certified
@@ -322,5 +322,5 @@ def _number(value: float | None) -> str:
 
 
 def _wrapped(text: str, indent: str = "") -> list[str]:
-    """The text in lines of at most 80 letters."""
+    """Returns the text in lines of at most 80 letters."""
     return wrap(text, 80, initial_indent=indent, subsequent_indent=f"{indent}  ", break_on_hyphens=False)

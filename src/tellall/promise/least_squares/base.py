@@ -1,4 +1,4 @@
-"""The shape of a private least squares, and the random sketches that two of them solve."""
+"""The interface of private least squares, and the random sketches that two methods solve."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class SketchSolver(PrivateLeastSquares):
 
         `features` is an array (a memory map stays on disk), or an iterator of (features, response) chunks
         with `response` left out. Each record draws its own normals, in order: the answer does not depend on
-        how records are grouped. One pass; O(n·rows·p) time, O(rows·p) memory beside one chunk.
+        how records are grouped. One pass; O(n·rows·p) time, O(rows·p) memory besides one chunk.
         """
         generator = np.random.default_rng(rng)
         total: Floats | None = None
@@ -85,10 +85,10 @@ class SketchSolver(PrivateLeastSquares):
 
         Notes
         -----
-        A Gaussian matrix times the orthonormal factor of the data is a Gaussian matrix of p + 1 columns; its
-        own triangular factor T (Bartlett: chi variables on the diagonal, normals above) is all that the
-        solution needs: x̃ = x + ‖w‖ R⁻¹ T⁻¹ g, R the triangular factor of the features. Same law as sketching
-        all n records, without touching them.
+        A Gaussian matrix times the orthonormal factor of the data is a Gaussian matrix of p + 1 columns. The
+        solution needs only its triangular factor T (Bartlett: chi variables on the diagonal, normals above):
+        x̃ = x + ‖w‖ R⁻¹ T⁻¹ g, R the triangular factor of the features. The law is the same as for sketching
+        all n records, but these are not touched.
         """
         table, target = self._data(features, response)
         fit, root = influence(table, target), np.linalg.inv(np.linalg.qr(table, mode="r"))

@@ -27,7 +27,7 @@ class GaussianLeastSquares(PrivateLeastSquares):
     std : float, optional
         Standard deviation of the noise.
     epsilon, delta : float, optional
-        Instead of `std`: the least noise that is (ε, δ)-private on the data at hand, one row zeroed.
+        Given instead of `std`: the least noise that is (ε, δ)-private on the data at hand, one row zeroed.
 
     Notes
     -----
@@ -110,7 +110,7 @@ class GaussianLeastSquares(PrivateLeastSquares):
     def _std(self, fit: RecordInfluence) -> float:
         if self.std is not None:
             return float(self.std)
-        assert self.epsilon is not None  # given where std is not
+        assert self.epsilon is not None  # given if std is not
         assert self.delta is not None
         moved = fit.sensitivity
         most = float(moved.max())

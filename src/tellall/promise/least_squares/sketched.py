@@ -1,4 +1,4 @@
-"""Sketched least squares: private as it stands, and exactly how much on this data set."""
+"""Sketched least squares: private without added noise, and exactly how private on this data set."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ class SketchedLeastSquares(SketchSolver):
     Parameters
     ----------
     rows : int
-        Rows of the sketch, at least the number of features. Fewer rows: more private, less accurate.
+        Rows of the sketch, at least the number of features. Fewer rows are more private and less accurate.
     sketch : {"gaussian", "hadamard"}
         A Gaussian sketch has an exact privacy profile. A subsampled randomised Hadamard sketch is faster; its
-        profile is known by the black box only (`estimate_profile` on two `sampler`s).
+        profile can only be estimated as a black box (`estimate_profile` on two `sampler`s).
 
     Notes
     -----
@@ -120,9 +120,9 @@ class SketchedLeastSquares(SketchSolver):
     def calibrate(
         cls, features: ArrayLike, response: ArrayLike, *, epsilon: float, delta: float
     ) -> SketchedLeastSquares:
-        """The sketch with the most rows (the least noise) that is (ε, δ)-private on this data.
+        """Returns the sketch with the most rows (the least noise) that is (ε, δ)-private on this data.
 
-        δ grows with the rows, so whole numbers are halved: about thirty profiles.
+        δ grows with the rows, so the number of rows is found by bisection, with about thirty profiles.
         """
         eps, goal = at_least_zero("epsilon", epsilon), share("delta", delta, zero=False, one=False)
         fit = _imperfect(influence(features, response))
@@ -232,11 +232,11 @@ def sketched_profile(
 def _largest(
     eps: Floats, records: int, delta: Callable[[Floats, NDArray[np.intp]], Floats], anchors: int = 8
 ) -> Floats:
-    """max over records of δ at each ε, evaluating only the records that can be the largest.
+    """Returns the largest δ over records at each ε, evaluating only the records that can be the largest.
 
-    Each δ falls and is convex in e^ε. So between two anchors a record lies below its chord, and above both
-    the chords of the neighbouring intervals, continued, and its value at the next anchor: a record whose
-    chord lies below another's lower bound is not the largest there, for certain.
+    Each δ falls and is convex in e^ε. So between two anchors a record lies below its chord. It lies above its
+    value at the next anchor, and above the chords of the neighbouring intervals, continued. A record whose
+    chord lies below another's lower bound is certainly not the largest there.
     """
     grid, back = np.unique(eps, return_inverse=True)
     everyone = np.arange(records)

@@ -28,7 +28,7 @@ __all__ = [
     "standard_methods",
 ]
 
-_WIDTH = 80  # letters of a terminal's line
+_WIDTH = 80  # letters in a line of a terminal
 
 
 @dataclass(frozen=True)
@@ -72,12 +72,12 @@ class ProfileTable(NumberRecord):
 
 
 def _named(row: ProfileRow) -> str:
-    """The method, and which record it promises least."""
+    """Returns the method's name, and the record that it protects least."""
     return row.name if row.worst_record is None else f"{row.name}; worst record: row {row.worst_record}"
 
 
 def _side_by_side(columns: Sequence[Sequence[str]]) -> list[list[Sequence[str]]]:
-    """The columns in as many tables as it takes for each to fit a terminal."""
+    """Returns the columns in several tables, each narrow enough for a terminal."""
     tables: list[list[Sequence[str]]] = [[]]
     for column in columns:
         if sum(len(one[0]) + 2 for one in tables[-1]) + 2 + len(column[0]) > _WIDTH:
@@ -94,7 +94,7 @@ def profile_table(
     epsilons: Sequence[float] = (0.1, 0.5, 1.0, 2.0),
     deltas: Sequence[float] = (1e-3, 1e-6),
 ) -> ProfileTable:
-    """The methods side by side: δ at each ε, ε at each δ, expected error, worst record.
+    """Returns the methods side by side: δ at each ε, ε at each δ, expected error, worst record.
 
     Examples
     --------
@@ -147,11 +147,11 @@ def standard_methods(
     rows: int | None = None,
     row_bound: float | None = None,
 ) -> tuple[PrivateLeastSquares, ...]:
-    """Each method calibrated to (ε, δ) on this data, ready for `profile_table`.
+    """Returns each method calibrated to (ε, δ) on this data, ready for `profile_table`.
 
-    The sketch takes the most rows that keep the promise (or `rows`), the noise is the least that does.
-    Projected least squares joins in where a public `row_bound` is given, with as many rows as the sketch.
-    A method that cannot keep the promise on this data is left out.
+    The sketch takes the most rows that keep the promise (or `rows`); the noise is the least that keeps it.
+    Projected least squares is included if a public `row_bound` is given, with at least as many rows as the
+    sketch. A sketch that cannot keep the promise on this data is left out.
     """
     sketched = None if rows is None else SketchedLeastSquares(rows)
     if sketched is None:

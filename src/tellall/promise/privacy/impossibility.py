@@ -42,13 +42,13 @@ class UnboundedNeighbour:
 
 
 def unbounded_neighbour(features: ArrayLike, response: ArrayLike, shift: float = 1.0) -> UnboundedNeighbour:
-    """A record whose presence moves a least-squares coefficient by more than `shift`, whatever the data.
+    """Returns a record whose presence moves a least-squares coefficient by more than `shift`, for any data.
 
     Notes
     -----
-    private-ols, Lemma 7: in place of a zero row, which counts for nothing, put v = (1, 0, …, 0), response c.
-    The fit moves by (BᵀB)⁻¹v (c − vᵀx)/(1 + vᵀ(BᵀB)⁻¹v), unbounded in c; c is chosen for twice `shift` in the
-    first coefficient. With `least_error` this is Cor. 1: no useful private least squares for all data.
+    private-ols, Lemma 7: replace a zero row, which has no effect, by v = (1, 0, …, 0) with response c. The
+    fit moves by (BᵀB)⁻¹v (c − vᵀx)/(1 + vᵀ(BᵀB)⁻¹v), unbounded in c; c is chosen for twice `shift` in the
+    first coefficient. With `least_error` this gives Cor. 1: no private least squares is useful for all data.
 
     Examples
     --------
@@ -69,12 +69,12 @@ def unbounded_neighbour(features: ArrayLike, response: ArrayLike, shift: float =
 
 
 def least_error(epsilon: ArrayLike, delta: ArrayLike, shift: ArrayLike) -> Floats:
-    """The mean squared error that an (ε, δ)-private answer must have on one of two neighbours `shift` apart.
+    """Returns the mean squared error that a private answer must have on one of two neighbours `shift` apart.
 
     Notes
     -----
-    (1 − t) shift²/4 with t = (e^ε − 1 + 2δ)/(e^ε + 1), a bound on the total variation of the two answers:
-    private-ols, Lemma 6, with its constant.
+    For (ε, δ)-private answers, (1 − t) shift²/4 with t = (e^ε − 1 + 2δ)/(e^ε + 1), a bound on the total
+    variation of the two answers: private-ols, Lemma 6, with its constant.
 
     Examples
     --------

@@ -13,8 +13,8 @@ __all__ = [
     "normal_delta",
 ]
 
-# The path of integration: a hyperbola whose arms rise at 67.5°, midway between the 45° under which a normal
-# factor e^(s²) stops decaying and the 90° over which a factor e^(−sτ) stops decaying. In x (s ~ sinh x) the
+# The path of integration: a hyperbola whose arms rise at 67.5°, midway between 45°, below which a normal
+# factor e^(s²) stops decaying, and 90°, above which a factor e^(−sτ) stops decaying. In x (s ~ sinh x) the
 # integrand is then analytic in a strip of half-width 0.39, and the trapezoidal rule converges like
 # e^(−2π·0.39/step).
 _LEAN = 1.0 / np.tan(np.deg2rad(67.5))
@@ -33,7 +33,7 @@ def normal_delta(
     *,
     direction: str = "larger",
 ) -> Floats:
-    """The δ between the normal laws N(mean_a, cov_a) and N(mean_b, cov_b), in any dimension.
+    """Returns the δ between the normal laws N(mean_a, cov_a) and N(mean_b, cov_b), in any dimension.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ def normal_delta(
 
         δ(ε) = 1/(2πi) ∫ e^(K(s) − sε) / (s(s+1)) ds   along a path through the saddle point s > 0
 
-    (or through the one in (−1, 0), plus 1, where the mean loss exceeds ε).
+    (or through the one in (−1, 0), plus 1, if the mean loss exceeds ε).
     One integral gives the whole difference of probabilities, so tiny δ keep their digits. Absolute error
     below 1e-12, relative error about 1e-11. Cost O(d³) once and about 400·d complex operations for each ε.
 
@@ -106,7 +106,7 @@ def _delta_between(eps: Floats, mean_a: Floats, cov_a: Floats, mean_b: Floats, c
 
 
 def contour_delta(eps: Floats, tilt: Floats, shift2: Floats, copies: Floats) -> Floats:
-    """δ of N(0, I) against N(η, diag λ), one case per row of `tilt`, coordinate j taken `copies[j]` times.
+    """Returns δ of N(0, I) against N(η, diag λ), a case per row of `tilt`, coordinate j `copies[j]` times.
 
     `tilt` (B × J) holds 1/λ − 1, because λ near 1 would lose its digits; `shift2` (B × J) holds η².
     """
@@ -172,7 +172,7 @@ def _curvature(s: Floats, tilt: Floats, pull2: Floats, copies: Floats) -> Floats
 
 
 def _saddle(e: Floats, tilt: Floats, linear: Floats, pull2: Floats, copies: Floats, end: Floats) -> Floats:
-    """Where K(s) − sε − ln|s| − ln(s+1) is least between 0 and `end`: convex there."""
+    """Returns where K(s) − sε − ln|s| − ln(s+1), convex between 0 and `end`, is least there."""
     finite = np.isfinite(end)
     scale = np.where(finite, end, 1.0)
 

@@ -37,7 +37,7 @@ _UNIT = (_NODES + 1.0) / 2.0
 def projection_delta(
     epsilon: ArrayLike, joint_leverage: ArrayLike, rows: ArrayLike, *, direction: str = "larger"
 ) -> Floats:
-    """The δ of publishing a Gaussian projection of the data to `rows` rows, one data row zeroed.
+    """Returns the δ of publishing a Gaussian projection of the data to `rows` rows, one data row zeroed.
 
     Parameters
     ----------
@@ -56,10 +56,10 @@ def projection_delta(
         δ = S((1−p)T) − e^ε S(T),   T = (2ε − r ln(1−p))/p
         δ = F(T') − e^ε F((1−p)T'),   T' = (−2ε − r ln(1−p))/p
 
-    This replaces the form printed in Lemma 11 of private-ols, which takes r times a chi-square of one degree
-    for one of r (E-PO-1: at p = 0.1, r = 5, ε = 0.5 it gives −0.018 where δ is 0.0020), and its rule for the
-    direction (E-PO-2); one row is Lemma 10's pair of formulas.
-    Where both terms are nearly equal (p < 0.1) the difference is integrated instead of subtracted: relative
+    This replaces the form printed in Lemma 11 of private-ols, which uses r times a chi-square of one degree
+    in place of a chi-square of r degrees (E-PO-1: at p = 0.1, r = 5, ε = 0.5 it gives −0.018, but δ is
+    0.0020), and its rule for the direction (E-PO-2). For one row these are Lemma 10's formulas.
+    If both terms are nearly equal (p < 0.1), the difference is integrated instead of subtracted: relative
     error below 1e-11 if δ exceeds 1e-300. O(1) each.
 
     Examples
@@ -111,9 +111,9 @@ def _careful(
     span: Floats,
     along: Floats,
 ) -> Floats:
-    """The difference as it stands, or where it cancels as one integral between the two thresholds.
+    """Returns the difference directly, or, if it cancels, as one integral between the two thresholds.
 
-    Of e^(ε·along)(density − ε/span · tail), `tail` the survival or distribution function subtracted.
+    The integrand is e^(ε·along)(density − ε/span · tail), `tail` being the survival or distribution function.
     """
     at = (span / leverage - span)[..., None] + span[..., None] * _UNIT
     inner = _density(at, rows[..., None]) - (eps / span)[..., None] * tail(rows[..., None] / 2.0, at / 2.0)
@@ -122,7 +122,7 @@ def _careful(
 
 
 def _density(at: Floats, rows: Floats) -> Floats:
-    """The chi-square density, through the ratio form so that large `rows` lose no digits."""
+    """Returns the chi-square density, through the ratio form so that large `rows` lose no digits."""
     half = rows / 2.0
     # x^(h−1) e^(−x/2) / (2^h Γ(h)), with x/2 = h·(1+t): the large powers cancel inside h(ln(1+t) − t).
     t = at / rows - 1.0
@@ -132,7 +132,7 @@ def _density(at: Floats, rows: Floats) -> Floats:
 
 
 def projection_leverage(epsilon: float, delta: float, rows: int) -> float:
-    """The largest joint leverage at which a projection to `rows` rows is (ε, δ)-private.
+    """Returns the largest joint leverage at which a projection to `rows` rows is (ε, δ)-private.
 
     Notes
     -----
@@ -172,8 +172,8 @@ def padding(
     -----
     A row of norm c1 has leverage at most p = c1²/(c1² + c2²) once c2·I is appended; "exact" solves δ(p) = δ
     and takes c2² = c1²(1−p)/p. "sqrt" is c2² = 4c1²(√(2r ln(4/δ)) + ln(4/δ))/ε; "printed", as in our copy of
-    the paper, misses the square root (E-PO-3) and is private but hugely over-noised. Zeroed rows only: for a
-    row *replaced* the exact minimum is not enough.
+    the paper, misses the square root (E-PO-3), so it is private but adds far too much noise. This holds for
+    zeroed rows only: if a row is *replaced*, the exact minimum is not enough.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What each record does to a least-squares fit: leverage, residual, influence; and which records matter."""
+"""What each record does to a least-squares fit (leverage, residual, influence), and which records matter."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class RecordInfluence:
     """A least-squares fit and what each of its n records does to the p coefficients."""
 
     coefficients: Floats
-    leverage: Floats  # vᵀ(BᵀB)⁻¹v of each row v of the features; exactly 1 where removing the row loses rank
+    leverage: Floats  # vᵀ(BᵀB)⁻¹v of each row v of the features; exactly 1 if removing the row loses rank
     residual: Floats
     pull: Floats  # ‖(BᵀB)⁻¹v‖ of each row: how far the coefficients move for a unit of its residual
     residual_norm: float
@@ -37,23 +37,23 @@ class RecordInfluence:
 
     @property
     def residual_share(self) -> Floats:
-        """Each squared residual over their sum (zeros for a perfect fit)."""
+        """Each squared residual divided by their sum (zeros for a perfect fit)."""
         if self.perfect:
             return np.zeros_like(self.residual)
         return np.minimum((self.residual / self.residual_norm) ** 2, 1.0 - self.leverage)
 
     @property
     def sensitivity(self) -> Floats:
-        """How far the coefficients move when each row is zeroed; infinite where that loses rank."""
+        """How far the coefficients move when each row is zeroed; infinite if that loses rank."""
         alone = self.leverage >= 1.0
         left = np.where(alone, 1.0, 1.0 - self.leverage)
         return np.where(alone, np.inf, np.abs(self.residual) * self.pull / left)
 
 
 def as_regression(features: ArrayLike, response: ArrayLike) -> tuple[Floats, Floats]:
-    """Features (n × p) and response (n) as float64 arrays, finite and of equal length.
+    """Returns features (n × p) and response (n) as float64 arrays, finite and of equal length.
 
-    A memory map of float64 stays one: it is checked batch by batch and never read whole.
+    A memory map of float64 stays a memory map: it is checked batch by batch and never read whole.
     """
     table, target = _floats("features", "a table", features), _floats("response", "a column", response)
     if table.ndim == 1:
@@ -86,13 +86,13 @@ def _spans(size: int) -> Iterator[slice]:
 
 
 def influence(features: ArrayLike, response: ArrayLike) -> RecordInfluence:
-    """The fit, and leverage, residual and pull of every record.
+    """Returns the fit, and leverage, residual and pull of every record.
 
     Notes
     -----
-    QR of batches of rows, column norms taken out first, the triangular factor used twice (the second pass
-    restores the orthogonality that a condition number took away); never the normal equations. O(n p²) time,
-    O(batch·p + n) memory beside the data, three passes.
+    Columns are scaled to norm one, and batches of rows go through QR twice; the second pass restores the
+    orthogonality that a large condition number takes away. The normal equations are never formed. O(n p²)
+    time, O(batch·p + n) memory besides the data.
 
     Examples
     --------
@@ -144,7 +144,7 @@ def influence(features: ArrayLike, response: ArrayLike) -> RecordInfluence:
 
 
 def _triangle(batches: Iterator[Floats], width: int) -> Floats:
-    """The triangular factor of all batches under each other."""
+    """Returns the triangular factor of all batches stacked on top of each other."""
     stacked: Floats = np.empty((0, width))
     for part in batches:
         stacked = np.asarray(np.linalg.qr(np.concatenate([stacked, part]), mode="r"), dtype=np.float64)
@@ -161,12 +161,12 @@ def _check_rank(triangle: Floats, size: int) -> None:
 
 
 def pareto_frontier(leverage: ArrayLike, residual_share: ArrayLike) -> NDArray[np.intp]:
-    """The records that no other record exceeds in both leverage and residual share, largest leverage first.
+    """Returns the records that no other exceeds in leverage and residual share, largest leverage first.
 
     Notes
     -----
     The larger direction of `sketch_delta` grows in both arguments (on every grid tried; not proved), so the
-    worst record over all ε is among these few. O(n log n). Of equal records the first is kept.
+    worst record over all ε is among these few. O(n log n). Of several equal records the first is kept.
 
     Examples
     --------

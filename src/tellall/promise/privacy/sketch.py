@@ -59,8 +59,9 @@ def quadric_probability(
     -----
     With a = tan θ the density of θ is proportional to cos^(ν−1) θ and the threshold on ρ/(1 + a²) becomes a
     sinusoid in 2θ, so that every level of it is crossed at angles known in closed form. The integral is cut
-    at the crossings of a few levels of the incomplete beta function and of the density, each piece taken by
-    Gauss and Legendre's rule with 20 points, halved where the tail of its Legendre coefficients asks for it.
+    at the crossings of a few levels of the incomplete beta function and of the density. Each piece is
+    integrated by Gauss and Legendre's rule with 20 points, and halved if the tail of its Legendre
+    coefficients is too large.
     One feature needs no integral. About 15 pieces for each case.
     """
     out = np.empty(slope.shape)
@@ -104,7 +105,7 @@ class _Wave:
         )
 
     def opening(self, height: Floats) -> Floats:
-        """How far from the pivot the wave has this height (B × any); NaN where it never has."""
+        """Returns how far from the pivot the wave has this height (B × any); NaN if it never does."""
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.asarray(np.arcsin(np.sqrt((height - self.base[:, None]) / self.swing[:, None])))
 
@@ -131,8 +132,8 @@ def _integral(slope: Floats, wave: _Wave, features: int, freedom: float, digits:
     case, piece = np.nonzero(np.diff(cuts, axis=1) > 1e-15)
     left, right = cuts[case, piece], cuts[case, piece + 1]
     scale = _density_scale(freedom)
-    # An estimate of e^15 times what the cut-off tails hold (1e-13 where digits is 45) is well below 1e-14 in
-    # truth: it takes the coefficients' decay to end where they were last seen.
+    # An estimated error of e^15 times what the cut-off tails hold (1e-13 if digits is 45) is in truth well
+    # below 1e-14: the estimate assumes that the coefficients stop decaying where they were last seen.
     enough = np.exp(15.0 - digits) / scale
     rising = slope >= 0.0
     divisor = np.where(slope == 0.0, 1e-300, slope)
@@ -146,7 +147,7 @@ def _integral(slope: Floats, wave: _Wave, features: int, freedom: float, digits:
         share = level / (1.0 + level)
         up = np.broadcast_to(rising[case, None], share.shape)
         inside = np.where(up, 1.0, 0.0)
-        # The incomplete beta is nine tenths of the work: none where the threshold is at or below zero.
+        # The incomplete beta is nine tenths of the work: skip it if the threshold is at or below zero.
         above, below = up & (share > 0.0), ~up & (share > 0.0)
         inside[above] = special.betaincc(*shape, share[above])
         inside[below] = special.betainc(*shape, share[below])
@@ -167,7 +168,7 @@ def _integral(slope: Floats, wave: _Wave, features: int, freedom: float, digits:
 
 
 def _cuts(slope: Floats, wave: _Wave, features: int, freedom: float, digits: Floats) -> Floats:
-    """Where to cut the range of θ, sorted: the ends, the density, the turning points, the levels."""
+    """Returns where to cut the range of θ, sorted: the ends, the density, the turning points, the levels."""
     # cos^(ν−1) falls to e^(−digits) here; with one degree of freedom it never falls.
     end = np.arccos(np.exp(-digits / (freedom - 1.0))) if freedom > 1.0 else 0.0 * digits + np.pi / 2.0
     fixed = np.array([-5.0, -2.0, 0.0, 2.0, 5.0]) / np.sqrt(freedom)
@@ -220,15 +221,15 @@ def sketch_delta(
     *,
     direction: str = "larger",
 ) -> Floats:
-    """The δ of publishing sketched least-squares coefficients, for a record that is there or zeroed.
+    """Returns the δ of publishing sketched least-squares coefficients, for one record kept or zeroed.
 
     Parameters
     ----------
     epsilon, leverage, residual_share : array_like
-        ε of zero or more; the leverage of the record in the features alone, and its squared residual over the
-        sum of all squared residuals, both in [0, 1]. δ is broadcast over the three.
+        ε of zero or more; the leverage of the record in the features alone, and its squared residual divided
+        by the sum of all squared residuals, both in [0, 1]. δ is broadcast over the three.
     features, rows : int
-        Columns, the constant included, and rows of the Gaussian sketch, at least as many.
+        Number of columns, including the constant, and of rows of the Gaussian sketch, at least as many.
     method : {"exact", "asymptotic"}
         "exact" is the law for every number of rows; "asymptotic" the paper's normal limit.
     direction : {"larger", "forward", "backward"}
@@ -274,12 +275,12 @@ def sketch_delta(
 def sketch_pure_epsilon(
     leverage: ArrayLike, residual_share: ArrayLike, features: int, rows: int, *, direction: str = "larger"
 ) -> Floats:
-    """The ε from which on the δ of sketched least squares is exactly 0 for this record.
+    """Returns the least ε at which the δ of sketched least squares is exactly 0 for this record.
 
     Notes
     -----
-    The privacy loss of `sketch_delta` is ½ ln S + ½(r+1) ln of a ratio of two quadratic forms; its extremes
-    are eigenvalues of a 2 × 2 matrix, and of 1/κ where there is more than one feature. private-ols has no
+    The privacy loss of `sketch_delta` is ½ ln S + ½(r+1) ln of a ratio of two quadratic forms. The ratio's
+    extremes are eigenvalues of a 2 × 2 matrix, and 1/κ if there is more than one feature. private-ols has no
     such statement: its normal limit is never pure. O(1) each.
 
     Examples
@@ -314,7 +315,7 @@ class _RecordShift:
     def of(
         cls, leverage: ArrayLike, residual_share: ArrayLike, features: int, rows: int, outer: tuple[int, ...]
     ) -> tuple[_RecordShift, tuple[int, ...]]:
-        """The shifts, flat, and the shape they are broadcast to together with `outer`."""
+        """Returns the shifts, flat, and the shape they are broadcast to together with `outer`."""
         p = whole("features", features)
         if whole("rows", rows) < p:
             raise invalid("rows", f"at least the number of features, {p}", rows, "Sketch to more rows.")
@@ -340,7 +341,7 @@ class _RecordShift:
         return record, shape
 
     def take(self, some: NDArray[np.intp]) -> _RecordShift:
-        """The chosen records alone."""
+        """Returns the chosen records."""
         names = ("shift", "log_scale", "narrow", "across", "along", "certain", "moves")
         return replace(self, **{name: getattr(self, name)[some] for name in names})
 
@@ -369,7 +370,7 @@ def _exact(record: _RecordShift, eps: Floats, *, forward: bool) -> Floats:
         return out
     part, e = record.take(some), np.minimum(eps[some], _LARGEST_EPSILON)
     sign = 1.0 if forward else -1.0
-    # The event is {1 + q2 > C(1 + q1)}, turned round for the backward direction; everything less one.
+    # The event is {1 + q2 > C(1 + q1)}, reversed for the backward direction; all numbers are minus one.
     level = np.expm1((sign * 2.0 * e - part.log_scale) / (part.rows + 1))
     m, wide = part.shift, 1.0 + part.along
     slope = sign * (part.across - level)
@@ -382,7 +383,7 @@ def _exact(record: _RecordShift, eps: Floats, *, forward: bool) -> Floats:
         sign * (level - part.along) / wide,
         both / wide,
     )
-    # What is multiplied by e^ε needs as many more digits.
+    # The term that is multiplied by e^ε needs ε more digits.
     plain, raised = np.full(e.shape, 45.0), 45.0 + e
     p, freedom = part.features, float(part.rows - part.features + 1)
     on_data = quadric_probability(

@@ -1,4 +1,4 @@
-"""The kinds of protections: what a curator can do before publishing."""
+"""The kinds of protections that a curator can apply before publishing."""
 
 from __future__ import annotations
 

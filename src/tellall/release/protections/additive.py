@@ -1,4 +1,4 @@
-"""Continuous noise added to a value: normal, Laplace, and the normal cut off at a bound."""
+"""Continuous noise added to a value: normal, Laplace, and normal cut off at a bound."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Gaussian(Noise):
         return Gaussian(self.std * abs(factor))
 
     def guarantee(self, statistic: Statistic, public: Public, *, delta: float = 1e-6) -> Guarantee | None:
-        """The analytic Gaussian mechanism at the L2 sensitivity (E-CT-1)."""
+        """The guarantee of the analytic Gaussian mechanism at the L2 sensitivity (E-CT-1)."""
         from tellall.release.profile import gaussian_epsilon
 
         known = sensitivity_of(statistic, public)
@@ -69,7 +69,7 @@ class Gaussian(Noise):
 
 @dataclass(frozen=True)
 class Laplace(Noise):
-    """Two-sided exponential noise; ``scale`` is not the standard deviation, which is √2 times it (E-CT-2)."""
+    """Two-sided exponential noise; the standard deviation is √2 times ``scale`` (E-CT-2)."""
 
     scale: float
 
@@ -94,7 +94,7 @@ class Laplace(Noise):
         return Laplace(self.scale * abs(factor))
 
     def guarantee(self, statistic: Statistic, public: Public, *, delta: float = 1e-6) -> Guarantee | None:
-        """ε = L1 sensitivity / scale."""
+        """The guarantee ε = L1 sensitivity / scale."""
         known = sensitivity_of(statistic, public)
         if known is None or self.scale == 0:
             return None
@@ -119,7 +119,7 @@ class TruncatedNormal(Noise):
     -----
     With a = bound/scale, density φ(x/scale)/(scale (2Φ(a) − 1)) on [−bound, bound] and variance
     scale² (1 − 2a φ(a)/(2Φ(a) − 1)), which is bound²/3 for small a: a normal cut at ±0.05 scales, as in
-    regression-noise, has a standard deviation 34.6 times less than its scale.
+    regression-noise, has a standard deviation 34.6 times smaller than its scale.
 
     Examples
     --------
@@ -146,7 +146,7 @@ class TruncatedNormal(Noise):
 
     @property
     def bound_in(self) -> str:
-        """What ``bound`` is measured in, however it was given."""
+        """The unit of ``bound``, which is always converted to that of the published values."""
         return "units"
 
     @property
@@ -156,7 +156,7 @@ class TruncatedNormal(Noise):
         a = self.bound / self.scale
         if a > 40:  # nothing is cut off
             return self.scale
-        if a < 1e-3:  # the next term is a⁴ times smaller; the closed form has lost half its digits
+        if a < 1e-3:  # a series: the next term is of order a⁴, and the closed form has lost half its digits
             return self.bound * math.sqrt((1 - 2 * a**2 / 15) / 3)
         return self.scale * math.sqrt(1 - 2 * a * _density(a) / math.erf(a / math.sqrt(2)))
 

@@ -1,4 +1,4 @@
-"""Mechanisms whose noise follows from a promise and the statistic (contingency-tables' upper bounds)."""
+"""Mechanisms whose noise is calibrated to a promise and a statistic (contingency-tables' upper bounds)."""
 
 from __future__ import annotations
 
@@ -46,13 +46,13 @@ class SuLQ(Protection):
     epsilon, delta
         The promise, one row replaced.
     noise
-        Filled in when it is published: the normal law that keeps the promise.
+        Filled in when published: the normal law that keeps the promise.
 
     Notes
     -----
-    One row replaced moves two cells of each of t tables by one: L2 sensitivity √(2t). The standard deviation
-    is the analytic Gaussian mechanism's; the printed √(2t log(1/δ))/ε (contingency-tables, Sec. 1.3), log
-    read as ln, spends more than δ where δ is small (E-CT-1).
+    Replacing one row moves two cells of each of t tables by one: L2 sensitivity √(2t). The standard deviation
+    is that of the analytic Gaussian mechanism. The paper's √(2t log(1/δ))/ε (contingency-tables, Sec. 1.3),
+    with log read as ln, spends more than δ if δ is small (E-CT-1).
 
     Examples
     --------
@@ -102,15 +102,15 @@ class SuLQ(Protection):
 
 @dataclass(frozen=True)
 class Combined(Protection):
-    """Half the people where tables outnumber people, SuLQ noise where people outnumber tables.
+    """A sample of half the people if there are at least as many tables as people; otherwise SuLQ noise.
 
     Notes
     -----
-    Contingency-tables, Proposition B.1: with t tables and n people, the sampling mechanism where √n ≤ √t and
-    SuLQ otherwise; error O(min{√(n k ln(d/k)), √(t k ln(d/k))}) in each cell. It keeps anybody from
-    reconstructing nearly all rows, and promises no more than that: the sampling half is not differentially
-    private. Its own ε = δ = 0.1 satisfy (2/3) e^ε + δ < 1 (Lemma B.2). What is published says which of the
-    two it was.
+    Contingency-tables, Proposition B.1: with t tables and n people, the sampling mechanism if √n ≤ √t and
+    SuLQ otherwise; error O(min{√(n k ln(d/k)), √(t k ln(d/k))}) in each cell. It prevents the reconstruction
+    of nearly all rows and promises no more than that: the sampling mechanism is not differentially private.
+    The default ε = δ = 0.1 satisfies (2/3) e^ε + δ < 1 (Lemma B.2). The release says which of the two was
+    used.
     """
 
     epsilon: float = 0.1
@@ -132,7 +132,7 @@ class Combined(Protection):
 
     @property
     def law(self) -> Noise:
-        rule = "as publishing leaves it, with the mechanism that it stands for filled in"
+        rule = "one of the two mechanisms that it becomes when published"
         raise invalid("protect", rule, self, "Publish with it.")
 
     def perturb(self, values: Array, rng: Rng = None, context: Context | None = None) -> Array:
@@ -145,7 +145,8 @@ class Trivial(Protection):
 
     Notes
     -----
-    The release against which every bound is a minimum: perfectly private, its error up to n in a cell.
+    The trivial release that bounds on the error are compared with: perfectly private, with an error of up to
+    n in a cell.
     """
 
     @property
@@ -157,7 +158,7 @@ class Trivial(Protection):
         return False
 
     def perturb(self, values: Array, rng: Rng = None, context: Context | None = None) -> Array:
-        """Every table's total, which is the number of people, spread over its cells; zeros elsewhere."""
+        """Every table's total, which is the number of people, spread evenly over its cells; else zeros."""
         if context is None or not len(context.tables):
             return np.where(np.isnan(values), np.nan, 0.0)
         out = values.copy()
@@ -166,30 +167,30 @@ class Trivial(Protection):
         return out
 
     def guarantee(self, statistic: Statistic, public: Public, *, delta: float = 1e-6) -> Guarantee:
-        """Nothing is given away."""
+        """The guarantee ε = 0: nothing is given away."""
         return Guarantee(0.0, 0.0, REPLACED, "does not look at the people")
 
 
 @dataclass(frozen=True)
 class WalshNoise(Protection):
-    """Noise on every inner product that the tables need, once, and tables made from those.
+    """Noise added once to every inner product that the tables need; the tables are computed from these.
 
     Parameters
     ----------
     std
         The standard deviation of normal noise on each inner product, in counts.
     epsilon, delta
-        Instead of std: the promise to keep, one row replaced; Laplace noise where delta is zero, normal else.
+        Instead of std: the promise, one row replaced. Laplace noise if delta is zero, otherwise normal noise.
     ways, products, noise
-        Filled in when it is published: the columns of a table, the number of inner products, their noise.
+        Filled in when published: the columns of a table, the number of inner products, their noise.
 
     Notes
     -----
     Barak et al.: i_S = Σ_people Π_{j ∈ S} (2x_j − 1) for every nonempty set S of columns within some table,
-    c[b] = 2^−k Σ_S Π_{j ∈ S} (2b_j − 1) i_S. All tables agree on what they share, their totals are exact,
-    and white noise of variance v on the i_S leaves variance v (2^k − 1)/4^k in a cell. One row replaced moves
-    each of the m products by two at most: L1 sensitivity 2m, L2 2√m. Columns of two values only. The
-    attacker treats the errors of cells as independent and normal; cells that share products are not
+    c[b] = 2^−k Σ_S Π_{j ∈ S} (2b_j − 1) i_S. All tables agree where they overlap, their totals are exact, and
+    white noise of variance v on the i_S leaves variance v (2^k − 1)/4^k in a cell. Replacing one row moves
+    each of the m products by at most two: L1 sensitivity 2m, L2 2√m. Only for columns of two values. The
+    attacker treats the errors of cells as independent and normal. Cells that share products are not
     independent, so a confidence may be too high.
     """
 
@@ -204,7 +205,7 @@ class WalshNoise(Protection):
 
     def __post_init__(self) -> None:
         if (self.std is None) == (self.epsilon is None):
-            raise invalid("std or epsilon", "given, one of the two", (self.std, self.epsilon))
+            raise invalid("std or epsilon", "given, exactly one of the two", (self.std, self.epsilon))
         check_count("ways", self.ways)
         check_count("products", self.products)
         if not isinstance(self.noise, Gaussian | Laplace | None):
@@ -212,9 +213,7 @@ class WalshNoise(Protection):
         if self.std is not None:
             object.__setattr__(self, "std", at_least_zero("std", self.std))
             if self.delta != 0:
-                raise invalid(
-                    "delta", "left out where std is given, which promises a whole curve", self.delta
-                )
+                raise invalid("delta", "left out if std is given, which promises a whole curve", self.delta)
         if self.epsilon is not None:
             epsilon, delta = check_budget(self.epsilon, self.delta, pure=True)
             object.__setattr__(self, "epsilon", epsilon)
@@ -241,7 +240,7 @@ class WalshNoise(Protection):
 
     @property
     def law(self) -> Noise:
-        """The law of the error of a cell, taken for normal."""
+        """The law of the error of a cell, taken to be normal."""
         if self.noise is None or self.ways is None:
             return Unknown()
         return Gaussian(self.noise.std * math.sqrt(2**self.ways - 1) / 2**self.ways)
@@ -260,7 +259,7 @@ class WalshNoise(Protection):
         return np.asarray(values + noise.ravel())
 
     def guarantee(self, statistic: Statistic, public: Public, *, delta: float = 1e-6) -> Guarantee | None:
-        """The promise of the noise on the inner products; the tables are made from those alone."""
+        """The promise of the noise on the inner products; the tables depend on nothing else."""
         from tellall.release.profile import gaussian_epsilon
 
         prepared = self.prepare(statistic, public)
@@ -279,7 +278,7 @@ class WalshNoise(Protection):
 def _check_bits(tables: CellLayout) -> None:
     many = [shape for shape in tables.shapes if any(levels != 2 for levels in shape)]
     if len({len(shape) for shape in tables.shapes}) > 1:
-        rule = "one that fits the statistic; WalshNoise fits tables of equally many columns"
+        rule = "one that fits the statistic; WalshNoise fits tables that all have the same number of columns"
         raise invalid("protect", rule, "tables of several ways")
     if not len(tables) or many:
         rule = "one that fits the statistic; WalshNoise fits tables of columns with two values"
@@ -287,9 +286,10 @@ def _check_bits(tables: CellLayout) -> None:
 
 
 def product_labels(tables: CellLayout) -> npt.NDArray[np.intp]:
-    """Which inner product each subset of each table's columns is (tables × subsets); zero is the empty one.
+    """The number of the inner product for each subset of each table's columns; zero for the empty subset.
 
-    A subset is read as bits, the first column the most significant, the secret the least.
+    The array is tables × subsets. A subset is read as bits: the first column is the most significant, the
+    secret the least.
     """
     columns = np.array(tables.columns, dtype=np.int64)
     columns = columns.reshape(len(tables), -1) + 1

@@ -1,4 +1,4 @@
-"""The agencies' rules for tables of sums: cells in which few contributors weigh too much are withheld."""
+"""The agencies' rules for tables of sums: cells dominated by few contributors are withheld."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ __all__ = ["Concentration", "Dominance", "PPercent", "cells_of_people", "contrib
 
 
 def contributions_of(statistic: CellNumbers, people: Dataset) -> Array:
-    """What each person adds to a cell, as an absolute value."""
+    """Each person's contribution to a cell, as an absolute value."""
     assert people.secret is not None, "the statistic was computed from one"
     numbers = np.abs(np.asarray(people.secret, dtype=np.float64))
     return numbers if statistic.weights is None else numbers * statistic.own_weights(people.public)
 
 
 def cells_of_people(statistic: CellNumbers, public: Public) -> list[tuple[IntArray, int]]:
-    """For each table, the cell of each person and how many cells it has."""
+    """For each table, the cell of each person and the number of cells."""
     found: list[tuple[IntArray, int]] = []
     for columns in statistic.sets(public):
         cell: IntArray = np.zeros(public.n, dtype=np.intp)
@@ -43,7 +43,7 @@ def cells_of_people(statistic: CellNumbers, public: Public) -> list[tuple[IntArr
 
 
 def largest_of(cell: IntArray, cells: int, contributions: Array, count: int) -> Array:
-    """The ``count`` largest contributions to each cell, cells × count, zero where there are fewer."""
+    """The ``count`` largest contributions to each cell, cells × count; zeros if there are fewer."""
     order = np.lexsort((-contributions, cell))
     sizes = np.bincount(cell, minlength=cells)
     rank = np.arange(cell.size) - np.repeat(np.cumsum(sizes) - sizes, sizes)
@@ -54,9 +54,9 @@ def largest_of(cell: IntArray, cells: int, contributions: Array, count: int) -> 
 
 
 class Concentration(Hiding):
-    """A rule that withholds cells of sums or means in which few contributors weigh too much.
+    """A rule that withholds cells of sums or means that few contributors dominate.
 
-    Withheld are the numbers; counts published beside them stay.
+    Only the sums or means are withheld; counts published with them are shown.
     """
 
     @abstractmethod
@@ -73,7 +73,7 @@ class Concentration(Hiding):
         return True
 
     def prepare(self, statistic: Statistic, public: Public) -> Protection:
-        """The same, where the statistic is of sums or means by cell."""
+        """The protection itself; an error unless the statistic is of sums or means by cell."""
         if not isinstance(statistic, CellNumbers):
             rule = f"one that fits the statistic; {type(self).__name__} fits Sums and CellMeans"
             raise invalid("protect", rule, type(statistic).__name__)
@@ -90,7 +90,7 @@ class Concentration(Hiding):
         if self.complementary:
             tables = len(context.statistic.sets(people.public))
             for shape, chosen, cells in context.tables.alike():
-                own = cells[chosen < tables]  # those of counts come after
+                own = cells[chosen < tables]  # tables of counts come after these
                 block = shown[own].reshape(len(own), *shape)
                 hide_single_gaps(block)
                 shown[own] = block.reshape(len(own), -1)
@@ -108,16 +108,16 @@ class Concentration(Hiding):
 
 @dataclass(frozen=True)
 class Dominance(Concentration):
-    """Cells whose ``n`` largest contributors have more than ``share`` of it are withheld: the (n, k) rule.
+    """The (n, k) rule: a cell is withheld if its ``n`` largest contributors have more than ``share`` of it.
 
     Parameters
     ----------
     n
-        How many contributors.
+        The number of contributors.
     share
         The share of a cell that they may have together: 0.85 is k = 85 %.
     complementary
-        Whether further cells are withheld, so that totals do not give these away.
+        Whether further cells are withheld, so that totals do not give away the withheld ones.
 
     Examples
     --------
@@ -144,20 +144,20 @@ class Dominance(Concentration):
 
 @dataclass(frozen=True)
 class PPercent(Concentration):
-    """Cells that let a contributor estimate another to within ``p`` percent are withheld: the p % rule.
+    """The p % rule: a cell is withheld if one contributor can estimate another to within ``p`` percent.
 
     Parameters
     ----------
     p
         Percent of the largest contribution.
     complementary
-        Whether further cells are withheld, so that totals do not give these away.
+        Whether further cells are withheld, so that totals do not give away the withheld ones.
 
     Notes
     -----
-    The second largest contributor knows their own x₂ and that nobody gives less than nothing, so the largest
-    gives at most T − x₂, which is x₁ and T − x₁ − x₂ too much. The rule withholds a cell where that is below
-    p % of x₁. Cells of one or two contributors always break it.
+    The second largest contributor knows their own x₂ and that no contribution is negative, so the largest
+    contribution x₁ is at most T − x₂. That estimate is too high by T − x₁ − x₂. The rule withholds a cell if
+    this is below p % of x₁. Cells of one or two contributors always break it.
 
     Examples
     --------

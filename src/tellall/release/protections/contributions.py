@@ -1,4 +1,4 @@
-"""What is done to contributions before they are added up: top-coding, and noise multiplied onto each."""
+"""Changes to people's numbers before they are added up: top-coding, and multiplicative noise."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ __all__ = ["MultiplicativeNoise", "TopCoding"]
 
 @dataclass(frozen=True)
 class TopCoding(Protection):
-    """Everything above ``at`` is counted as ``at``, before anything is computed.
+    """Numbers above ``at`` are replaced by ``at`` before anything is computed.
 
     Notes
     -----
-    How far a value is off depends on the numbers above, which nobody outside knows: the law is unknown, and
-    nothing is proved. What is published is exact about the numbers that are not above.
+    How far a value is off depends on the numbers above ``at``, which no outsider knows: the law is unknown,
+    and nothing is proved. Numbers that are not above ``at`` are published exactly.
 
     Examples
     --------
@@ -46,24 +46,24 @@ class TopCoding(Protection):
         return False
 
     def records(self, dataset: Dataset, rng: Rng = None) -> Dataset:
-        """The people, nobody's number above the limit."""
+        """The people, with nobody's number above the limit."""
         return replace(dataset, secret=np.minimum(_numbers(dataset, "top-coded"), self.at))
 
 
 @dataclass(frozen=True)
 class MultiplicativeNoise(Protection):
-    """Everybody's number is multiplied by 1 + e before anything is computed, e normal of this spread.
+    """Everybody's number is multiplied by 1 + e, with normal e of this spread, before anything is computed.
 
     Parameters
     ----------
     std
-        The standard deviation of the factor: 0.1 moves a number by a tenth of itself.
+        The standard deviation of e: 0.1 typically moves a number by a tenth of itself.
     bound
-        The largest absolute e, where it is cut off; the factor is then within 1 ± bound.
+        The largest absolute e, if it is cut off; the factor is then within 1 ± bound.
 
     Notes
     -----
-    A person has one factor in all tables of a release, so their sums stay consistent (Evans, Zayatz and
+    A person has the same factor in all tables of a release, so sums stay consistent (Evans, Zayatz and
     Slanta 1998). The error of a sum, Σ s_i e_i, depends on the numbers themselves: an outsider does not know
     its law, and nothing is proved.
     """
@@ -85,7 +85,7 @@ class MultiplicativeNoise(Protection):
         return self.std > 0
 
     def records(self, dataset: Dataset, rng: Rng = None) -> Dataset:
-        """The people, each number with its own factor."""
+        """The people, with each number multiplied by its own factor."""
         numbers, generator = _numbers(dataset, "multiplied"), as_rng(rng)
         noise = self.std * generator.normal(size=numbers.size)
         if self.bound is not None:

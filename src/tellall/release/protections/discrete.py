@@ -29,7 +29,7 @@ class LatticeNoise(Noise):
 
     @abstractmethod
     def logpmf(self, x: npt.ArrayLike) -> Array:
-        """The log-probability of x, −∞ for errors that cannot be."""
+        """The log-probability of x, −∞ for impossible errors."""
 
     def logpdf(self, x: npt.ArrayLike) -> Array:
         """The log-probability of x: this law has no density."""
@@ -43,8 +43,8 @@ class DiscreteGaussian(LatticeNoise):
     Notes
     -----
     Canonne, Kamath and Steinke's law. Drawn by rejection from a two-sided geometric law of scale
-    t = ⌊sigma⌋ + 1, accepted with probability exp(−(|k| − sigma²/t)²/(2 sigma²)): exact but for double
-    precision. ``unit`` is 1 for counts; for fractions of n people 1/n keeps published values whole.
+    t = ⌊sigma⌋ + 1, accepted with probability exp(−(|k| − sigma²/t)²/(2 sigma²)): exact up to double
+    precision. ``unit`` is 1 for counts; for fractions of n people, 1/n keeps them multiples of 1/n.
 
     Examples
     --------
@@ -82,9 +82,7 @@ class DiscreteGaussian(LatticeNoise):
         todo = np.arange(flat.size)
         while todo.size:
             proposed = _two_sided(t, todo.size, generator)
-            with np.errstate(
-                over="ignore"
-            ):  # beside a tiny sigma every whole number but zero is out of reach
+            with np.errstate(over="ignore"):  # with a tiny sigma, only zero can be accepted
                 height = np.exp(-((np.abs(proposed) / self.sigma - self.sigma / t) ** 2) / 2)
             accepted = generator.random(todo.size) < height
             flat[todo[accepted]] = proposed[accepted]
@@ -101,7 +99,7 @@ class DiscreteGaussian(LatticeNoise):
         return DiscreteGaussian(self.sigma, self.unit * abs(factor)) if factor else Finite(((0.0, 1.0),))
 
     def guarantee(self, statistic: Statistic, public: Public, *, delta: float = 1e-6) -> Guarantee | None:
-        """ρ = L2²/(2 sigma²) of concentrated privacy, ε = ρ + 2 √(ρ ln(1/δ))."""
+        """The guarantee ε = ρ + 2 √(ρ ln(1/δ)), from concentrated privacy with ρ = L2²/(2 sigma²)."""
         known = sensitivity_of(statistic, public)
         if known is None or self.sigma == 0 or not _steps_of_people(self.unit, statistic, public):
             return None
@@ -154,7 +152,7 @@ class Geometric(LatticeNoise):
         return Geometric(self.scale, self.unit * abs(factor)) if factor else Finite(((0.0, 1.0),))
 
     def guarantee(self, statistic: Statistic, public: Public, *, delta: float = 1e-6) -> Guarantee | None:
-        """ε = L1 sensitivity / scale."""
+        """The guarantee ε = L1 sensitivity / scale."""
         known = sensitivity_of(statistic, public)
         if known is None or self.scale == 0 or not _steps_of_people(self.unit, statistic, public):
             return None
@@ -175,7 +173,7 @@ class Finite(LatticeNoise):
 
     @property
     def probabilities(self) -> Array:
-        """How likely each is."""
+        """The probability of each error."""
         return np.array([probability for _, probability in self.table])
 
     @property
@@ -188,7 +186,7 @@ class Finite(LatticeNoise):
         return float(np.abs(self.errors).max())
 
     def before(self, low: Array, high: Array, step: float) -> tuple[Array, Array]:
-        """One interval where the errors are neighbouring multiples of the step, else one for each error."""
+        """One interval if the errors are neighbouring multiples of the step, else one for each error."""
         errors = np.sort(self.errors[self.probabilities > 0])
         if step and self.step_after(step) and (np.diff(errors) <= step * (1 + 1e-9)).all():
             return low - errors[-1], high - errors[0]
@@ -219,7 +217,7 @@ class Finite(LatticeNoise):
 
 
 def _steps_of_people(unit: float, statistic: Statistic, public: Public) -> bool:
-    """Whether the noise moves in steps of one person: coarser or finer ones would show the value."""
+    """Whether the noise moves in steps of one person; with other steps it would show the value."""
     return abs(statistic.units(public) * unit - 1) < 1e-9
 
 
@@ -230,7 +228,7 @@ def _two_sided(scale: float, size: int | tuple[int, ...], rng: np.random.Generat
 
 
 def _lattice(x: npt.ArrayLike, unit: float) -> tuple[Array, npt.NDArray[np.bool_]]:
-    """The nearest multiples of the unit, and whether x is there."""
+    """The nearest multiples of the unit, and whether x is one of them."""
     ratio = np.asarray(x, dtype=float) / unit
     k: Array = np.rint(ratio)
     return k, np.abs(ratio - k) <= 1e-9 * np.maximum(1.0, np.abs(k))

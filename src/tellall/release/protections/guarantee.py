@@ -1,4 +1,4 @@
-"""Guarantee: the differential privacy that a protection promises, beside what an attack achieves."""
+"""Guarantee: the differential privacy that a protection promises."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Guarantee:
     Attributes
     ----------
     epsilon, delta
-        The promise; delta is zero where it is pure.
+        The promise; delta is zero if it is pure.
     relation
         Which data sets are neighbours: "one row replaced" or "one row zeroed".
     text
@@ -49,23 +49,23 @@ def guarantee_of(
     *,
     delta: float = 1e-6,
 ) -> Guarantee | None:
-    """What these protections promise for this statistic; None where they promise nothing.
+    """What these protections promise for this statistic; None if they promise nothing.
 
     Parameters
     ----------
     protections
         In the order in which they apply.
     delta
-        Where a law promises a whole curve (normal noise), the δ at which its ε is given.
+        If a law promises a whole curve (normal noise), the δ at which its ε is given.
 
     Notes
     -----
-    The promise is the first protection's: what follows only reads values already private, unless it looks
-    at the people again, and then nothing is promised. Changes to records and rounding or suppression before
-    the noise are not analysed and promise nothing.
+    The promise is that of the first protection. Later ones only read values that are already private; if one
+    looks at the people again, nothing is promised. Changes to records, and rounding or suppression before the
+    noise, are not analysed and promise nothing.
 
-    The promise is about the values. It covers a release file where categories and cut points were fixed
-    without looking at the people; else these are published beside it, without noise.
+    The promise is about the values. It covers a release file only if categories and cut points were fixed
+    without looking at the people; otherwise the file publishes these too, without noise.
 
     Examples
     --------
@@ -84,7 +84,7 @@ def guarantee_of(
 
 
 def sensitivity_of(statistic: Statistic, public: Public) -> tuple[float, float] | None:
-    """The L1 and L2 sensitivities of the published values, one row replaced; None where unknown."""
+    """The L1 and L2 sensitivities of the published values, one row replaced; None if unknown."""
     known = statistic.sensitivity(public)
     if known is None:
         return None
@@ -93,11 +93,11 @@ def sensitivity_of(statistic: Statistic, public: Public) -> tuple[float, float] 
 
 
 def on_tables(statistic: Statistic, public: Public) -> str:
-    """How many tables noise is added to, in words; empty where the values are not tables."""
+    """How many tables noise is added to, in words; empty if the values are not tables."""
     tables = len(statistic.tables(public))
     return f" on {tables} tables" if tables else ""
 
 
 def check_budget(epsilon: float, delta: float, *, pure: bool) -> tuple[float, float]:
-    """ε and δ if they are a promise; δ may be zero where ``pure``."""
+    """The checked ε and δ; δ may be zero only if ``pure``."""
     return above_zero("epsilon", epsilon), share("delta", delta, zero=pure)

@@ -24,10 +24,10 @@ _RULE = "a table with columns pcv, ckey and pvalue, every key from zero on for e
 
 
 def read_key_table(table: Any) -> Triples | None:
-    """The rows of a table by count and key, sorted; None where the table is of another kind.
+    """The rows of a table by count and key, sorted; None if the table is of another kind.
 
-    A frame or mapping with the columns pcv (the count, the last one for all that are larger), ckey (the cell
-    key) and pvalue (what is added), the path of such a file, or its rows as triples.
+    The table is a frame or mapping with the columns pcv (the count; the last one stands for all larger), ckey
+    (the cell key) and pvalue (what is added), the path of such a file, or its rows as triples.
     """
     if isinstance(table, str | Path):
         if Path(table).suffix.lower() not in _FILES:
@@ -62,7 +62,7 @@ def _checked(rows: Triples) -> Triples:
     if not len(rows) or not np.isfinite(table).all():
         raise invalid("table", _RULE, "none, or numbers that are not finite")
     if (counts < 1).any():
-        raise invalid("table", "a table that leaves cells without people as they are", "others at pcv 0")
+        raise invalid("table", "a table that does not change cells without people", "changes at pcv 0")
     most, last = int(counts.max()), int(keys.max())
     if max(most, last, len(rows)) > _MOST:
         raise invalid("table", f"of at most {_MOST:,} rows", f"{len(rows):,}")
@@ -76,7 +76,7 @@ def _checked(rows: Triples) -> Triples:
 
 @lru_cache(maxsize=8)
 def _grid(table: Triples) -> Array:
-    """What is added, counts from one on × keys."""
+    """What is added, as counts (from one on) × keys."""
     keys = int(max(row[1] for row in table)) + 1
     return np.array([row[2] for row in table]).reshape(-1, keys)
 
@@ -90,9 +90,10 @@ def error_of(table: Triples, counts: Array, keys: Array) -> Array:
 
 
 def common_law(table: Triples) -> Finite:
-    """A law for the errors of all counts: nearly that of the count with the widest, and no error left out.
+    """A law for the errors of all counts: close to that of the count with the widest errors.
 
-    Nine parts of that count's errors and one part of all; narrower counts have less than is declared.
+    Nine parts of that count's errors and one part of all errors, so that none is left out. Other counts have
+    smaller errors than this law says.
     """
     grid = _grid(table)
     errors, place = np.unique(grid, return_inverse=True)

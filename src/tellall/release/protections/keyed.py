@@ -1,4 +1,4 @@
-"""Protections that look at the people behind a value: keyed cells, and counts of the wrong people."""
+"""Protections that look at the people behind a value: cell keys, and complemented counts."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ __all__ = ["CellKey", "Complement", "OfAFraction"]
 
 @dataclass(frozen=True)
 class OfAFraction(Protection):
-    """A protection of counts that hits a fraction, of the people or of the values; each kind says which.
+    """A protection of counts that affects a fraction of the people or of the values, depending on its kind.
 
     Attributes
     ----------
     people, unit
-        Filled in when it is published: how many people, and what one person is worth in a published value.
+        Filled in when published: the number of people, and what one person is worth in a published value.
     """
 
     filled: ClassVar[tuple[str, ...]] = ("people", "unit")
@@ -61,39 +61,38 @@ class OfAFraction(Protection):
         above_zero("unit", self.unit)
 
     def prepare(self, statistic: Statistic, public: Public) -> Self:
-        """The same, knowing how many people there are."""
+        """The same with the number of people filled in."""
         check_counts(self, statistic)
         return replace(self, people=public.n, unit=1 / statistic.units(public))
 
 
-_KEY_BITS = 32  # of a person's key: sums over two million people stay exact in double precision
+_KEY_BITS = 32  # of a person's key: sums over two million people are still exact in double precision
 _WORD = np.uint64
 
 
 @dataclass(frozen=True, init=False)
 class CellKey(LatticeNoise):
-    """Noise from a table, chosen by the people in the cell: same people, same noise.
+    """Noise from a table, chosen by the people in the cell: the same people get the same noise.
 
     Parameters
     ----------
     table
-        Errors and their probabilities, as a mapping or as pairs; of mean zero. Or a table that depends on the
-        count too, as agencies publish them: a frame, or the path of a CSV file, with the columns pcv (the
+        Errors and their probabilities with mean zero, as a mapping or as pairs. Or a table that also depends
+        on the count, as agencies publish them: a frame, or the path of a CSV file, with the columns pcv (the
         count; the last one stands for all larger), ckey (the cell key) and pvalue (what is added).
     key
-        The curator's secret number, never shown and not saved with a release. Where not given, it is drawn
-        anew by each release from its own generator: give one, and keep it, for the same noise in every
-        release.
+        The curator's secret number, never shown and not saved with a release. By default each release draws
+        one from its own generator; give and keep one to get the same noise in every release.
 
     Notes
     -----
-    Every person has a permanent pseudo-random key, drawn from the curator's key and the person's record; a
-    cell's key is the sum of its people's, and the error is the table's quantile at the scrambled cell key
-    (the cell-key method of the Australian Bureau of Statistics). The same cell in another table, and with
-    the same key in another release, has the same error, so averaging does not help. Whoever knows the key
-    takes the noise off again: none is built in. Cells without people stay zero. Fits tables only.
-    O(tables · n). With a table by count and key, keys are added modulo the number of keys and the error is
-    read off the table; an attacker takes the errors of the count with the widest for the law of all.
+    Every person has a permanent pseudo-random key, computed from the curator's key and the person's record. A
+    cell's key is the sum of its people's keys, and the error is the table's quantile at the scrambled cell
+    key (the cell-key method of the Australian Bureau of Statistics). The same cell in another table, or in
+    another release with the same key, has the same error, so averaging does not help. Anyone who knows the
+    key can remove the noise; no key is built in. Cells without people stay zero. Fits tables only.
+    O(tables · n). With a table by count and key, keys are added modulo the number of keys, and the error is
+    looked up in the table; the attacker assumes for all counts roughly the widest errors of any count.
 
     Examples
     --------
@@ -159,7 +158,7 @@ class CellKey(LatticeNoise):
         return self.errors.scaled(factor)
 
     def prepare(self, statistic: Statistic, public: Public) -> CellKey:
-        """The same, where the statistic has tables of people."""
+        """The protection itself; an error unless the statistic has tables of counts."""
         check_counts(self, statistic)
         if self.by_count and statistic.units(public) != 1:
             raise invalid("protect", "one that fits the statistic; this table fits counts", statistic.scale)
@@ -174,7 +173,7 @@ class CellKey(LatticeNoise):
         return True
 
     def perturb(self, values: Array, rng: Rng = None, context: Context | None = None) -> Array:
-        """The values with each cell's own error; independent errors where only values are given."""
+        """The values with each cell's own error; with independent errors if only values are given."""
         if context is None or context.people is None:
             return values + self.sample(values.shape, rng)
         key = int(as_rng(rng).integers(2**64, dtype=_WORD)) if self.key is None else self.key
@@ -192,8 +191,8 @@ class Complement(OfAFraction):
 
     Notes
     -----
-    The "complement" corruption of linear-reconstruction's experiments: gross errors that look like counts.
-    Bits only.
+    The "complement" corruption in linear-reconstruction's experiments: gross errors that look like counts.
+    Only for bits.
     """
 
     @property
@@ -211,20 +210,20 @@ class Complement(OfAFraction):
         return True
 
     def perturb(self, values: Array, rng: Rng = None, context: Context | None = None) -> Array:
-        """The values, that fraction of them of the opposite secret."""
+        """The values, a random fraction of them for the opposite secret."""
         if context is None or context.people is None:
             raise needs_people(self)
         people, statistic = context.people, context.statistic
         turned = statistic.values(replace(people, secret=(1 - people.bits).astype(np.int8)))
         scale = (self.people or people.n) / people.n if statistic.grows else 1.0
-        difference = scale * (turned - statistic.values(people))  # what was done before stays done
+        difference = scale * (turned - statistic.values(people))  # keeps what earlier protections did
         return np.where(as_rng(rng).random(values.shape) < self.fraction, values + difference, values)
 
 
 def person_keys(dataset: Dataset, key: int) -> npt.NDArray[np.int64]:
-    """Every person's permanent key, a function of the curator's key and of the record alone.
+    """Every person's permanent key, a function of the curator's key and the person's record.
 
-    People with equal records are numbered in file order.
+    People with equal records are told apart by their file order.
     """
     secret = np.zeros(dataset.n, dtype=np.int64) if dataset.secret is None else dataset.secret
     record = np.vstack([dataset.public.codes, np.asarray(secret)[None, :].astype(np.int64)])
@@ -239,7 +238,7 @@ def person_keys(dataset: Dataset, key: int) -> npt.NDArray[np.int64]:
 
 
 def _cell_keys(keys: npt.NDArray[np.int64], dataset: Dataset, tables: CellLayout) -> Array:
-    """The sum of the keys of the people in each cell, whole numbers."""
+    """The sum of the keys of the people in each cell, as whole numbers."""
     public, parts = dataset.public, []
     for columns, shape in zip(tables.columns, tables.shapes, strict=True):
         cell = np.zeros(public.n, dtype=np.intp)

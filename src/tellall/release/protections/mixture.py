@@ -1,4 +1,4 @@
-"""Corruption: most values stay, some get a gross error."""
+"""Corruption: most values are exact, some get a gross error."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class Corruption(Noise):
     -----
     Each value is hit independently with that probability, so the law is the mixture
     (1 − fraction) · (no error) + fraction · N(0, size²), of standard deviation size √fraction. Its density is
-    fraction times the normal one away from zero and infinite at zero, where most values are. Robust decoders
-    differ from least squares here (linear-reconstruction, Theorem 2.2; E-LR-8 for what is promised).
+    fraction times the normal one away from zero and infinite at zero, where most errors are. Robust decoders
+    differ from least squares here (linear-reconstruction, Theorem 2.2; see E-LR-8 for what is promised).
     """
 
     fraction: float

@@ -1,4 +1,4 @@
-"""Protection: what a curator does before publishing. Noise: the law of the error that it leaves.
+"""Protection: what a curator does before publishing. Noise: the law of the resulting error.
 
 Lists of protections are checked, prepared and carried out in order.
 """
@@ -56,28 +56,28 @@ _MOST = 10**12  # people, tables, products: more is a mistake or a trap
 class Protection(ABC):
     """What a curator does to people or to values before publishing.
 
-    Extend it, say what the error's ``law`` is, and override ``perturb`` (values) or ``records`` (people);
+    Extend it, define the error's ``law``, and override ``perturb`` (values) or ``records`` (people);
     everything else has a default.
 
     Notes
     -----
-    What is published holds the prepared protections, which are saved as plain data: the parameters of the
-    constructor must be plain data or protections, and nothing in them may depend on the secret.
+    A release contains the prepared protections and saves them as plain data. The constructor's parameters
+    must therefore be plain data or protections, and nothing in them may depend on the secret.
     """
 
-    filled: ClassVar[tuple[str, ...]] = ()  # parameters that only `prepare` gives: no plan offers them
+    filled: ClassVar[tuple[str, ...]] = ()  # parameters that plans do not offer: set by `prepare`
 
     @property
     @abstractmethod
     def law(self) -> Noise:
         """The law of the error of a published value, as an attacker may assume it.
 
-        ``Unknown()`` if it cannot be declared: the release is attacked, and nothing is proved.
+        ``Unknown()`` if it cannot be declared: the release is still attacked, but nothing is proved.
         """
 
     @property
     def random(self) -> bool:
-        """Whether publishing twice may give two answers."""
+        """Whether publishing twice may give different values."""
         return True
 
     @property
@@ -87,44 +87,44 @@ class Protection(ABC):
 
     @property
     def limit(self) -> float | None:
-        """The limit under which values are not shown, where all others are."""
+        """The limit if exactly the values under it are hidden; None otherwise."""
         return None
 
     @property
     def reads_people(self) -> bool:
-        """Whether ``perturb`` looks at the people again, which voids what earlier noise promises."""
+        """Whether ``perturb`` looks at the people again, which voids the promise of earlier noise."""
         return False
 
     @property
     def changes_people(self) -> bool:
-        """Whether it acts on people, before anything is computed."""
+        """Whether it changes the people before anything is computed."""
         kind = type(self)
         return kind.records is not Protection.records or kind.chosen is not Protection.chosen
 
     @property
     def keeps_zero(self) -> bool:
-        """Whether a cell without people stays as it is, whatever happens to the others."""
+        """Whether a cell without people never changes, whatever happens to the others."""
         return False
 
     def before(self, low: Array, high: Array, step: float) -> tuple[Array, Array]:
         """The least and the largest value that this may have turned into one from ``low`` to ``high``.
 
-        Of values that are shown. ``step`` is what values before it are multiples of, zero where they may be
-        anything. Arrays are intervals × values; errors with gaps between them give more intervals.
+        This is about shown values. Values before the protection are multiples of ``step``, or anything if it
+        is zero. Arrays are intervals × values; errors with gaps between them give more intervals.
         """
         bound = self.law.bound if self.law.known else math.inf
         return low - bound, high + bound
 
     def step_after(self, step: float) -> float:
-        """What values after it are multiples of, where those before it are of ``step``; zero: anything."""
+        """The step of values after it, if values before it are multiples of ``step``; zero if anything."""
         return step if self.law.known and self.law.bound == 0 else 0.0
 
     def prepare(self, statistic: Statistic, public: Public) -> Protection:
-        """The protection with its numbers filled in from what is public, before anything is published."""
+        """The protection with its parameters filled in from public information, before publishing."""
         return self
 
     def leaves_counts(self, statistic: Statistic, public: Public) -> bool:
-        """Whether exact values of this statistic stay as they are, whoever the people are."""
+        """Whether it never changes exact values of this statistic, whoever the people are."""
         return False
 
     def chosen(self, n: int, rng: Rng = None) -> IntArray | None:
@@ -132,25 +132,25 @@ class Protection(ABC):
         return None
 
     def records(self, dataset: Dataset, rng: Rng = None) -> Dataset:
-        """The people as they are tabulated."""
+        """The people after its changes, as they are tabulated."""
         return dataset
 
     def perturb(self, values: Array, rng: Rng = None, context: Context | None = None) -> Array:
-        """The values as published, missing (NaN) where hidden; missing ones stay missing.
+        """The values as published; hidden ones are missing (NaN), and missing ones stay missing.
 
-        Called with the context when people publish; without it a protection that needs more than values
-        refuses (`needs_people`).
+        Publishing people's values passes the context. Without it, a protection that needs more than values
+        raises an error (`needs_people`).
         """
         if self.changes_people and context is None:
             raise needs_people(self)
         return values
 
     def as_plain(self) -> dict[str, Any]:
-        """Those arguments of the constructor that are not plain data, as plain data that it takes."""
+        """The constructor's arguments that are not plain data, as plain data that it accepts."""
         return {}
 
     def guarantee(self, statistic: Statistic, public: Public, *, delta: float = 1e-6) -> Guarantee | None:
-        """The differential privacy that it promises, at this δ where that is a whole curve."""
+        """The differential privacy that it promises, at this δ if it promises a whole curve; else None."""
         return None
 
 
@@ -165,7 +165,7 @@ class Context:
     levels
         How many values the secret has; zero for real numbers.
     people
-        The people whose values these are; None for a protection that does not say ``reads_people``.
+        The people whose values these are; None for a protection without ``reads_people``.
     """
 
     statistic: Statistic
@@ -175,27 +175,27 @@ class Context:
 
     @cached_property
     def tables(self) -> CellLayout:
-        """Where tables lie among the values; empty without tables."""
+        """Where tables lie among the values; empty if there are none."""
         return tables_of(self.statistic, self.public, self.levels)
 
 
 def check_count(name: str, value: object) -> None:
-    """Refuse a count that a file filled in and that is not a whole number of one or more."""
+    """Raises an error unless a filled-in count is a whole number of one or more, or None."""
     if value is not None and not (is_whole(value) and 1 <= value <= _MOST):
         raise invalid(name, "a whole number of one or more, or left out", value)
 
 
 def check_counts(protection: Protection, statistic: Statistic) -> None:
-    """Refuse a protection whose error is known for numbers of people only."""
+    """Raises an error if this protection, which fits only counts of people, meets another statistic."""
     if not statistic.counts_people:
         rule = f"one that fits the statistic; {type(protection).__name__} fits counts of people"
         raise invalid("protect", rule, type(statistic).__name__)
 
 
 def needs_people(protection: Protection) -> InvalidInput:
-    """The error for a protection that was handed bare values."""
+    """The error for a protection that needs people and got only values."""
     return invalid(
-        "protect", "protections of values alone", protection, "Apply this one with publish, to people."
+        "protect", "protections that need only values", protection, "Apply this one to people, with publish."
     )
 
 
@@ -209,7 +209,7 @@ def as_rng(rng: Rng) -> np.random.Generator:
 
 
 class Noise(Protection):
-    """Independent noise on every published value, which is its own law."""
+    """Independent noise on every published value; it is its own law."""
 
     @property
     def law(self) -> Noise:
@@ -222,12 +222,12 @@ class Noise(Protection):
 
     @property
     def bound(self) -> float:
-        """The largest absolute error, infinite without one."""
+        """The largest absolute error; infinite if there is no bound."""
         return math.inf
 
     @property
     def half_width(self) -> float:
-        """Half the width of the interval that rounding leaves; zero where nothing is rounded."""
+        """Half the width of the interval that rounding leaves; zero without rounding."""
         return 0.0
 
     @property
@@ -237,17 +237,17 @@ class Noise(Protection):
 
     @property
     def known(self) -> bool:
-        """Whether this is what is known of the error, and not that nothing is."""
+        """Whether the law of the error is known."""
         return True
 
     @property
     def assumed(self) -> Noise:
-        """The law that an attack assumes: without what is unknown of it."""
+        """The law that an attack assumes; unknown parts count as no error."""
         return self
 
     @property
     def varies(self) -> bool:
-        """Whether the spread depends on the value, so that ``spread`` says more than ``std``."""
+        """Whether the spread depends on the value, so that ``spread`` is more precise than ``std``."""
         return False
 
     @property
@@ -257,7 +257,7 @@ class Noise(Protection):
     def spread(self, values: Array, equations: Equations) -> Array:
         """The standard deviation of the error of each published value.
 
-        Where the spread varies, ``std`` is the largest that it can be.
+        If the spread varies, ``std`` is its largest value.
         """
         return np.full(values.shape, self.std)
 
@@ -298,8 +298,8 @@ class Unknown(Noise):
 
     Notes
     -----
-    The values are attacked as if they had no error, which is the best that an attacker can do. Nothing
-    follows for sure: there is no bound, nobody is proved, and the attack does not end as "solved".
+    The values are attacked as if they had no error, which is the best that an attacker can do. Nothing is
+    certain: there is no bound, nothing is proved about anybody, and the attack does not end as "solved".
     """
 
     @property
@@ -323,7 +323,7 @@ class Unknown(Noise):
 
 @dataclass(frozen=True)
 class Sum(Noise):
-    """Independent errors added up: what several protections in a row leave behind."""
+    """A sum of independent errors: the result of several protections in a row."""
 
     parts: tuple[Noise, ...]
 
@@ -382,7 +382,7 @@ class Sum(Noise):
 
 
 def point_mass(x: npt.ArrayLike) -> Array:
-    """The log-density of no noise at all."""
+    """The log-density of zero noise: infinite at zero, −∞ elsewhere."""
     return np.where(np.asarray(x, dtype=float) == 0, np.inf, -np.inf)
 
 
@@ -396,7 +396,7 @@ def as_protections(protect: Protection | Sequence[Protection] | None) -> tuple[P
         if not isinstance(protection, Protection):
             rule = "a protection such as Gaussian(2.0), or a list of them"
             raise invalid("protect", rule, protection, "A class of your own extends Protection.")
-        # a sum is its parts one after the other, and some of them look at more than the values
+        # a sum is split into its parts, because some of them look at more than the values
         chosen += protection.parts if isinstance(protection, Sum) else (protection,)
     changed = False
     for protection in chosen:
@@ -409,10 +409,10 @@ def as_protections(protect: Protection | Sequence[Protection] | None) -> tuple[P
 def prepare(
     protections: Sequence[Protection], statistic: Statistic, public: Public
 ) -> tuple[Protection, ...]:
-    """The protections with their numbers filled in for this statistic of these people.
+    """The protections with their parameters filled in for this statistic of these people.
 
-    What is filled in follows from the statistic and the public columns, so that the attacker knows it too;
-    so does that rounding leaves counts as they are where one person is a multiple of its base.
+    The parameters follow from the statistic and the public columns, so the attacker knows them too. Rounding
+    that never changes a count, because one person is a multiple of its base, becomes `Exact`.
     """
     done: list[Protection] = []
     for protection in protections:
@@ -436,14 +436,14 @@ def carry_out(
     Parameters
     ----------
     clean
-        The exact values of these people, where they are computed already.
+        The exact values of these people, if already computed.
     device
         Where they are computed otherwise.
 
     Notes
     -----
-    People are changed first. Values that grow with the number of people are scaled up where some people
-    were left out.
+    People are changed first. If some people were left out, values that grow with the number of people are
+    scaled up.
     """
     generator, people = as_rng(rng), dataset
     for protection in protections:
@@ -463,7 +463,7 @@ def carry_out(
 
 
 def apply(protections: Sequence[Protection], values: Array, rng: Rng = None) -> Array:
-    """The values after each protection in turn, where they need nothing but values."""
+    """The values after each protection in turn; none of them may need more than values."""
     generator = as_rng(rng)
     for protection in protections:
         values = protection.perturb(values, generator)
@@ -471,9 +471,9 @@ def apply(protections: Sequence[Protection], values: Array, rng: Rng = None) -> 
 
 
 def noise_of(protections: Sequence[Protection]) -> Noise:
-    """The law of the error that the protections leave in a published value.
+    """The law of the error of a published value after these protections.
 
-    Unknown where one of them is. An error if one still misses a number that publishing fills in.
+    It is unknown if one of them is. Raises an error if one still misses a number that publishing fills in.
     """
     for protection in protections:
         missing = [name for name in protection.filled if getattr(protection, name) is None]
@@ -487,9 +487,9 @@ def noise_of(protections: Sequence[Protection]) -> Noise:
 
 
 def is_random(protections: Sequence[Protection]) -> bool:
-    """Whether publishing twice with these protections may give two answers.
+    """Whether publishing twice with these protections may give different values.
 
-    Asked of the protections, not of two releases: equal ones may be luck.
+    Decided from the protections and not from two releases, which may be equal by luck.
 
     Examples
     --------

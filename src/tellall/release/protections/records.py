@@ -1,4 +1,4 @@
-"""Changes to the records before anything is computed: swapped secrets, a random part of the people."""
+"""Changes to the records before anything is computed: swapping secrets, and sampling people."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ __all__ = ["Subsample", "Swapping"]
 
 @dataclass(frozen=True)
 class Swapping(OfAFraction):
-    """That fraction of the people exchange secrets, in random pairs.
+    """A fraction of the people exchange secrets in random pairs.
 
     Parameters
     ----------
     fraction
-        The share of people who swap; rounded down to an even number of them.
+        The share of people who swap, rounded down to an even number of people.
     people, unit
-        Filled in when it is published: how many people, and what one person is worth in a published value.
+        Filled in when published: the number of people, and what one person is worth in a published value.
 
     Notes
     -----
-    Public columns and the number of people with the secret stay as they are. No privacy is promised; the law
-    of the error is approximated, see ``tellall.release.protections.sampling.SwappingLaw``.
+    Public columns and the number of people with the secret do not change. No privacy is promised. The law of
+    the error is an approximation; see ``tellall.release.protections.sampling.SwappingLaw``.
     """
 
     @property
@@ -58,21 +58,21 @@ class Swapping(OfAFraction):
 
 @dataclass(frozen=True)
 class Subsample(OfAFraction):
-    """The statistic of a random part of the people, counts scaled up to all of them.
+    """The statistic of a random sample of the people, with counts scaled up to everybody.
 
     Parameters
     ----------
     fraction
         The share of people who are kept; at least one person is.
     people, unit
-        Filled in when it is published: how many people, and what one person is worth in a published value.
+        Filled in when published: the number of people, and what one person is worth in a published value.
 
     Notes
     -----
-    N = round(fraction · n) people without replacement, counts times n/N (contingency-tables, Proposition
-    B.1 with fraction 1/2); the error's law is ``SamplingLaw``, its tail Serfling's
-    (E-CT-7). Not differentially private: those in the sample are exposed as without it. The attacker
-    treats the errors of different values as independent, which they are not.
+    N = round(fraction · n) people are drawn without replacement, and counts are multiplied by n/N
+    (contingency-tables, Proposition B.1 with fraction 1/2). The law of the error is ``SamplingLaw``, with
+    Serfling's tail (E-CT-7). Not differentially private: people in the sample are as exposed as without it.
+    The attacker treats the errors of different values as independent, which they are not.
     """
 
     none_allowed: ClassVar[bool] = False
@@ -92,5 +92,5 @@ class Subsample(OfAFraction):
         return self.fraction < 1
 
     def chosen(self, n: int, rng: Rng = None) -> IntArray:
-        """Those of n people who are kept, by index."""
+        """Which of n people are kept, by index."""
         return np.sort(as_rng(rng).permutation(n)[: self.kept(n)])

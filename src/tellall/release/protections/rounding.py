@@ -1,4 +1,4 @@
-"""Rounding: to the nearest multiple, at random without bias, so that tables add up, or to midpoints."""
+"""Rounding: to the nearest multiple, at random without bias, so that tables still add up, or to midpoints."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ __all__ = ["Rounding"]
 
 _MODES = ("nearest", "random", "controlled", "midpoint")
 _WHOLE = 1e-12
-_LOOSE = 1e-6  # this near, in multiples of the base, a published value is a multiple
-_MULTIPLE = 1e-9  # this near, in multiples of the base, a value is a multiple
+_LOOSE = 1e-6  # a published value this close to a multiple, in bases, counts as one
+_MULTIPLE = 1e-9  # a value this close to a multiple, in bases, counts as one
 
 
 @dataclass(frozen=True)
@@ -29,24 +29,24 @@ class Rounding(Noise):
     Parameters
     ----------
     base
-        What published values are multiples of.
+        Published values are multiples of this number.
     mode
         "nearest" (halves to even); "random": up or down so that the mean is the value; "controlled": the
-        same, and the cells of each table add up to its rounded total; "midpoint": zero stays zero, and
-        everything else goes to the middle of its interval of that length, 1 to base, base + 1 to 2 base, ...
+        same, and the cells of each table add up to its rounded total; "midpoint": zero stays zero, and every
+        other count goes to the middle of its interval, 1 to base, base + 1 to 2 base, ...
 
     Notes
     -----
-    The attacker models the error of "nearest" as uniform on [−base/2, base/2], standard deviation base/√12;
-    the error itself is a function of the value. A value r above a multiple is rounded up at random with
-    probability r/base, so the error of an evenly spread value has the triangular density
+    The attacker models the error of "nearest" as uniform on [−base/2, base/2], with standard deviation
+    base/√12, although it is a function of the value. "random" rounds a value that is r above a multiple up
+    with probability r/base, so the error of an evenly spread value has the triangular density
     (1 − |e|/base)/base and the standard deviation base/√6 (for whole counts √((base² − 1)/6)).
-    "controlled" takes the cells of a table in order and rounds cell i up where C_i + u passes a whole number,
-    C_i being the sum of the remainders up to it over base and u uniform (systematic sampling; Cox 1987 for
-    unbiased controlled rounding): each cell is rounded as by "random", the cells of any stretch of
-    neighbours add up to an adjacent multiple of their true sum, and tables of equal total are rounded to
-    equal totals. Values that are not tables are rounded as by "random".
-    "midpoint" publishes ⌈v/base⌉ base − ⌊base/2⌋ of a count v ≠ 0; it takes counts and a whole base only.
+    "controlled" takes the cells of a table in order and rounds cell i up if C_i + u passes a whole number,
+    where C_i is the sum of the remainders up to cell i, divided by base, and u is uniform (systematic
+    sampling; Cox 1987 for unbiased controlled rounding). Each cell is rounded as by "random", the cells of
+    any stretch of neighbours add up to a multiple adjacent to their true sum, and tables with equal totals
+    are rounded to equal totals. Values that are not tables are rounded as by "random".
+    "midpoint" publishes ⌈v/base⌉ base − ⌊base/2⌋ for a count v ≠ 0; it needs counts and a whole base.
 
     Examples
     --------
@@ -79,7 +79,7 @@ class Rounding(Noise):
 
     @property
     def half_width(self) -> float:
-        # the triangular law of random rounding is an interval of this half-width and as much noise again
+        # the triangular law of random rounding is that of two uniform errors of this half-width
         return self.base / 2
 
     @property
@@ -87,30 +87,30 @@ class Rounding(Noise):
         return self.mode in ("random", "controlled")
 
     def prepare(self, statistic: Statistic, public: Public) -> Rounding:
-        """The rounding itself; midpoints are those of whole counts, and nothing else has them."""
+        """The rounding itself; an error for midpoints of anything but counts with a whole base."""
         if self.mode == "midpoint":
             check_counts(self, statistic)
             if statistic.units(public) != 1 or self.base != math.floor(self.base):
-                rule = "of counts to a whole base, where it is rounding to midpoints"
+                rule = "of counts to a whole base, if it is rounding to midpoints"
                 raise invalid("protect", rule, f"base {self.base:g} of {statistic.describe()}")
         return self
 
     def leaves_counts(self, statistic: Statistic, public: Public) -> bool:
         """Whether one person in a published value is a multiple of the base."""
         if self.mode == "midpoint" or not statistic.counts_people or statistic.sensitivity(public) is None:
-            return False  # midpoints are no multiples; means may be of reals
+            return False  # midpoints are not multiples; means may be of real numbers
         multiples = 1 / (statistic.units(public) * self.base)
         return round(multiples) >= 1 and abs(multiples - round(multiples)) < _WHOLE * multiples
 
     def before(self, low: Array, high: Array, step: float) -> tuple[Array, Array]:
-        """What may have been rounded to the multiples from ``low`` to ``high``.
+        """The least and the largest value that may have been rounded to a value from ``low`` to ``high``.
 
         Notes
         -----
-        To the nearest: within base/2 of them, a half only where it goes to that multiple, which is even.
-        At random: less than a base away, since a multiple stays where it is; of whole numbers at most
-        base − 1. Nothing where there is no multiple. To midpoints: zero, and the intervals whose middle is
-        between the ends.
+        To the nearest: within base/2 of the multiples; a half only if it goes to that multiple, which is
+        even. At random: less than a base away, since multiples do not move; for whole numbers at most
+        base − 1. Without a multiple in between, nothing. To midpoints: zero, and the intervals whose middle
+        is between the ends.
         """
         if self.mode == "midpoint":
             return self._before_midpoint(low, high, step)
@@ -130,7 +130,7 @@ class Rounding(Noise):
             )
 
     def _before_midpoint(self, low: Array, high: Array, step: float) -> tuple[Array, Array]:
-        """The intervals whose middle is from ``low`` to ``high``, and zero where that is."""
+        """The intervals whose middle is from ``low`` to ``high``, and zero if that is in between."""
         with np.errstate(invalid="ignore"):
             least = np.ceil((low + self._shift) / self.base - _LOOSE)
             most = np.floor((high + self._shift) / self.base + _LOOSE)
@@ -148,7 +148,7 @@ class Rounding(Noise):
             )
 
     def last_below(self, limit: float) -> float:
-        """The largest value below a limit that rounding gives."""
+        """The largest possible rounded value below a limit."""
         shift = self._shift if self.mode == "midpoint" else 0.0
         found = (math.ceil((limit + shift) / self.base - _MULTIPLE) - 1) * self.base - shift
         return max(found, 0.0) if self.mode == "midpoint" and limit > 0 else found
@@ -172,7 +172,7 @@ class Rounding(Noise):
         return self.base / 2 if self._shift == self.base / 2 else 1.0
 
     def rounds_to(self, values: Array) -> npt.NDArray[np.bool_]:
-        """Which values rounding gives."""
+        """Which values rounding can produce."""
         midpoint = self.mode == "midpoint"
         ratio = (values + self._shift if midpoint else values) / self.base
         whole = np.abs(ratio - np.rint(ratio)) <= _LOOSE * np.maximum(1.0, np.abs(ratio))
@@ -217,7 +217,7 @@ class Rounding(Noise):
         return out
 
     def _split(self, values: Array) -> tuple[Array, Array]:
-        """How many times the base is in each value, and what share of it is left."""
+        """How many times the base fits in each value, and the rest as a share of the base."""
         ratio = values / self.base
         near = np.rint(ratio)
         ratio = np.where(np.abs(ratio - near) <= _MULTIPLE * np.maximum(1.0, np.abs(near)), near, ratio)
@@ -228,8 +228,8 @@ class Rounding(Noise):
 def _systematic(reach: Array, shared: float, fresh: Array) -> Array:
     """Which steps of each row's running sum pass a whole number after a random start.
 
-    The start is uniform, but tables whose sums end alike all end above the next whole number or all below:
-    it is drawn afresh within the part of [0, 1) that goes with what ``shared`` decides.
+    The start is uniform. ``shared`` decides for all rows whose sums end alike whether they end above or below
+    the next whole number; ``fresh`` draws the start within the matching part of [0, 1).
     """
     last = reach[:, -1]
     part = np.maximum(last - np.floor(last + _MULTIPLE), 0.0)

@@ -1,6 +1,6 @@
-"""The errors that changed records leave in counts: they depend on the count itself.
+"""The errors in counts after changes to the records; they depend on the count itself.
 
-A curator does not choose these laws; they follow from what is done to the people.
+A curator does not choose these laws: they follow from what is done to the people.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ __all__ = ["ComplementLaw", "SamplingLaw", "SwappingLaw", "Unrelated"]
 
 @dataclass(frozen=True)
 class SamplingLaw(Noise):
-    """The error of a count of ``kept`` of ``people`` drawn without replacement, scaled up to all of them.
+    """The error of a count over ``kept`` of ``people``, drawn without replacement and scaled up to all.
 
     Notes
     -----
-    K of n people counted, N kept: (n/N) H, H hypergeometric, has mean K and variance
-    (n/N)² N (K/n)(1 − K/n)(n − N)/(n − 1), which for N = n/2 is K(n − K)/(n − 1) (contingency-tables,
-    Proposition B.1). ``std`` is at K = n/2; ``spread`` puts for K the posterior mean
-    n (H + 1)/(N + 2), so that a published zero is not taken for certain, yet no more than the people the
-    value is about or says. A published value is ``unit`` times a count.
+    If K of n people have a property and N are kept, the published (n/N) H, with H hypergeometric, has mean K
+    and variance (n/N)² N (K/n)(1 − K/n)(n − N)/(n − 1), which for N = n/2 is K(n − K)/(n − 1)
+    (contingency-tables, Proposition B.1). ``std`` is its root at K = n/2. ``spread`` uses the posterior mean
+    n (H + 1)/(N + 2) in place of K, so that a published zero is not taken as certain, but at most the number
+    of people the value is about (or the value, if larger). A published value is ``unit`` times a count.
     """
 
     people: int
@@ -46,7 +46,7 @@ class SamplingLaw(Noise):
         return 0.0 if self.kept == self.people else math.inf
 
     def count_std(self, count: Array) -> Array:
-        """The standard deviation of the scaled count where the true one is ``count``."""
+        """The standard deviation of the scaled count if the true one is ``count``."""
         n, kept = self.people, self.kept
         if n < 2:
             return np.zeros(np.shape(count))
@@ -81,15 +81,15 @@ class SamplingLaw(Noise):
 
 @dataclass(frozen=True)
 class SwappingLaw(Noise):
-    """The error of a count when a ``fraction`` of all people exchanged secrets in random pairs.
+    """The error of a count after a ``fraction`` of all people exchanged secrets in random pairs.
 
     Notes
     -----
-    A pair (i, j) moves A s by (a_i − a_j)(s_j − s_i): variance about
+    A pair (i, j) moves A s by (a_i − a_j)(s_j − s_i). The variance is about
     fraction · (Σ a² − (Σ a)²/n) · 2π(1 − π), which for a cell of r people is
-    fraction · r (1 − r/n) · 2π(1 − π). An approximation: π is taken from a cell's own value, (K + 1)/(r + 2),
-    and is 1/2 for rows of both signs; the drift of cells far from the overall rate towards it, by
-    fraction · (π r − K), is left out. ``std`` is at Σ a² = n, Σ a = 0, π = 1/2.
+    fraction · r (1 − r/n) · 2π(1 − π). This is an approximation: π is estimated from a cell's own value as
+    (K + 1)/(r + 2), and is 1/2 for rows of both signs. Cells far from the overall rate drift towards it by
+    fraction · (π r − K), which is left out. ``std`` is its root at Σ a² = n, Σ a = 0, π = 1/2.
     """
 
     fraction: float
@@ -121,12 +121,12 @@ class SwappingLaw(Noise):
 
 @dataclass(frozen=True)
 class ComplementLaw(Noise):
-    """The error where a ``fraction`` of the counts are of the people without the secret instead.
+    """The error if a ``fraction`` of the counts are of the people without the secret instead.
 
     Notes
     -----
-    A s becomes A(1 − s) = Σ a − A s, and |Σ a − 2 A s| is the same for both: the spread is √fraction times
-    that. ``std`` is at its largest, for a row about all ``people``.
+    A s becomes A(1 − s) = Σ a − A s. The difference |Σ a − 2 A s| is the same for both, and the spread is
+    √fraction times it. ``std`` is the largest spread, for a row about all ``people``.
     """
 
     fraction: float
@@ -160,7 +160,7 @@ class ComplementLaw(Noise):
 
 @dataclass(frozen=True)
 class Unrelated(Noise):
-    """The error of a value that does not depend on the people, and so says nothing about them."""
+    """The error of a value that does not depend on the people and so says nothing about them."""
 
     @property
     def std(self) -> float:

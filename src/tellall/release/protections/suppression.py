@@ -1,4 +1,4 @@
-"""Suppression: small values are hidden, and others that would reveal them."""
+"""Suppression: hides small values, and other values that would reveal them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["Hiding", "Suppression", "hide_single_gaps"]
 class Hiding(Protection):
     """Some values are not published; those that are shown are exact.
 
-    With ``complementary`` further cells are hidden, so that totals of a table give no hidden one away.
+    With ``complementary``, further cells are hidden, so that a table's totals do not give hidden cells away.
     """
 
     complementary: bool
@@ -52,15 +52,15 @@ class Suppression(Hiding):
     below
         The least value that is shown.
     complementary
-        Whether further cells are hidden so that no hidden one follows from the totals of its table.
+        Whether further cells are hidden, so that no hidden cell follows from the totals of its table.
 
     Notes
     -----
     The attacker knows the public counts, so one shown cell of a yes/no pair gives the other: a pair is lost
-    only where both are hidden. ``complementary`` hides, in every line of a table along any of its columns
-    (the secret among them), the least shown cell where exactly one is missing, until no line has exactly
-    one: then no total over a line gives a cell away. Tables that share columns may still do so together; that
-    is for the attack to say. O(cells) a round, a few rounds.
+    only if both are hidden. ``complementary`` looks at every line of a table along any of its columns,
+    including the secret. If exactly one cell of a line is missing, it hides the least shown one too, until no
+    line has exactly one missing. Then no total over a line gives a cell away. Tables that share columns may
+    still do so together; the attack finds that out. O(cells) per round, with a few rounds.
 
     Examples
     --------
@@ -83,7 +83,7 @@ class Suppression(Hiding):
         return np.maximum(low, self.below), high
 
     def perturb(self, values: Array, rng: Rng = None, context: Context | None = None) -> Array:
-        """The values with small ones hidden, and others of each table that would reveal them."""
+        """The values without small ones and, if complementary, without others that would reveal them."""
         shown = np.where(values < self.below, np.nan, values)
         if not self.complementary or context is None:
             return shown
@@ -95,7 +95,7 @@ class Suppression(Hiding):
 
 
 def hide_single_gaps(tables: Array) -> None:
-    """Hide, in place, the least shown cell of each line with exactly one missing, until no line has one."""
+    """Hides, in place, the least shown cell of each line with exactly one missing, until no line has one."""
     axes = [axis for axis in range(1, tables.ndim) if tables.shape[axis] > 1]
     changed = True
     while changed:

@@ -1,4 +1,4 @@
-"""Among: any statistic, of some of the people alone."""
+"""Among: any statistic, computed for only some of the people."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ Where = str | npt.ArrayLike | Subset
 
 
 class Inside(Statistic):
-    """A statistic that holds another, computed from what `part` leaves of the public columns."""
+    """A statistic that wraps another one, which is computed from the `part` of the public columns."""
 
     statistic: Statistic
 
     @abstractmethod
     def part(self, public: Public) -> Public:
-        """The public columns, as the statistic inside takes them."""
+        """The public columns as the inner statistic takes them."""
 
     @property
     def scale(self) -> str:  # type: ignore[override]
-        """The scale of the statistic inside."""
+        """The scale of the inner statistic."""
         return self.statistic.scale
 
     @property
@@ -62,20 +62,20 @@ class Inside(Statistic):
 
 @dataclass(frozen=True)
 class Among(Inside):
-    """A statistic of the people of one subset, as a statistic of everybody.
+    """A statistic of the people in a subset, as a statistic of everybody.
 
     Attributes
     ----------
     statistic
-        What is computed; people whom it names by index are those of the subset, in their order.
+        What is computed; its indices of people count within the subset.
     where
         The subset: a condition on public columns, or a mask over everybody.
 
     Notes
     -----
     Its equations have a column for everybody, zero for people outside the subset, so that releases about
-    different people can be solved together. One person replaced leaves the subset and another enters it, so
-    what moves is as for the statistic itself.
+    different people can be solved together. When one person is replaced, at most one leaves the subset and
+    one enters it, so the sensitivity is that of the statistic itself.
 
     Examples
     --------
@@ -132,7 +132,7 @@ class Among(Inside):
 
     @property
     def whom(self) -> str:
-        """The people in words; a mask names nobody."""
+        """The people in words; a mask is not spelled out."""
         return "of chosen people" if self.words is None else f"where {self.words}"
 
     def as_plain(self) -> dict[str, Any]:
@@ -145,7 +145,7 @@ class Among(Inside):
         return replace(self, statistic=self.statistic.settle(self.part(public), secret=secret))
 
     def take(self, people: IntArray, public: Public) -> Among:
-        """The same statistic of some of everybody."""
+        """The same statistic of some of the people."""
         inside = members(self.where, public, "where")
         place = np.cumsum(inside) - 1
         inner = self.statistic.take(place[people[inside[people]]], self.part(public))
@@ -154,12 +154,12 @@ class Among(Inside):
 
 
 def as_among(statistic: Statistic, where: Where, public: Public) -> Among:
-    """The statistic of the people whom a condition in words, or a mask over these people, chooses."""
+    """The statistic of the people whom a condition in words, or a mask, selects."""
     return Among(statistic.take(people_where(where, public), public), as_where(where))
 
 
 def people_where(where: Where, public: Public) -> IntArray:
-    """The people whom a condition or a mask chooses, by index; an error where it is nobody."""
+    """The people whom a condition or a mask selects, by index; an error if it selects nobody."""
     chosen = np.flatnonzero(members(as_where(where), public, "where"))
     if not chosen.size:
         raise invalid("where", "true of one person or more", "true of nobody")
@@ -167,12 +167,12 @@ def people_where(where: Where, public: Public) -> IntArray:
 
 
 def alone(statistic: Statistic) -> Statistic:
-    """The statistic itself, whoever it is about."""
+    """The inner statistic, without the subset."""
     return statistic.statistic if isinstance(statistic, Among) else statistic
 
 
 def as_where(where: Where) -> Subset:
-    """The subset that a condition in words or a mask says."""
+    """The subset given by a condition in words or by a mask."""
     if not isinstance(where, str | Mask | Condition) and np.ndim(where) == 0:
         raise invalid("where", "a condition such as \"sex = 'f'\", or a mask of one bit per person", where)
     return as_subset(where, "where")

@@ -1,4 +1,4 @@
-"""What every statistic can do: be computed from people, and be written as equations about them."""
+"""The base of all statistics: computed from people, and written as equations about them."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ __all__ = [
 ]
 
 SCALES = ("counts", "fractions")
-Ways = int | tuple[int, ...]  # columns of a table, the secret among them; several for totals and subtotals
+Ways = int | tuple[int, ...]  # columns of a table including the secret; several for totals and subtotals
 
 MOST_CELLS = 50_000_000  # of all tables together
 
@@ -53,13 +53,13 @@ class Statistic(ABC):
 
     Notes
     -----
-    Law, checked by `check_statistic`: on an exact release
+    Every statistic obeys this law, checked by `check_statistic`: on an exact release
     with e = equations(public, values(dataset) on the count scale), ``e.operator @ secret == e.target``.
-    ``counts_people`` says whether every value is a number of people or a share of them, so that it can be
-    scaled up from some of them and its error follows from theirs; coefficients are not.
+    ``counts_people`` says whether every value is a number or a share of people. Such values can be scaled up
+    from some of the people, and their error follows from the people's; coefficients are not of this kind.
     """
 
-    filled: ClassVar[tuple[str, ...]] = ()  # parameters that no plan offers: `settle` or a reader gives them
+    filled: ClassVar[tuple[str, ...]] = ()  # parameters that plans do not offer: set by `settle` or a reader
 
     scale: str = "counts"
     counts_people: bool = True
@@ -71,28 +71,28 @@ class Statistic(ABC):
 
     @property
     def no_population(self) -> str:
-        """Why no model of people outside the release can be read off it; empty where one can."""
+        """Why the release gives no model of people outside it; empty if it gives one."""
         return ""
 
     @property
     def published_too(self) -> str:
-        """What its description tells about people in addition to the values; empty if nothing."""
+        """What its description says about people in addition to the values; empty if nothing."""
         return ""
 
     @abstractmethod
     def values(self, dataset: Dataset) -> Array:
-        """The statistic computed, as a flat array in the order of its equations."""
+        """The values of the statistic, as a flat array in the order of its equations."""
 
     @abstractmethod
     def equations(self, public: Public, values: Array) -> Equations:
         """What each published value (on the count scale, NaN where suppressed) says about the secret."""
 
     def values_on(self, device: Device, dataset: Dataset) -> Array:
-        """The same values, their products of attributes computed on that device, where there are such."""
+        """The same values, with any products of attributes computed on that device."""
         return self.values(dataset)
 
     def equations_on(self, device: Device, public: Public, values: Array) -> Equations:
-        """The same equations, products with their operator computed on that device where it pays."""
+        """The same equations, with products computed on that device if that is worthwhile."""
         return self.equations(public, values)
 
     @abstractmethod
@@ -104,15 +104,15 @@ class Statistic(ABC):
         """The statistic in a few words, for reports."""
 
     def measured_in(self) -> str:
-        """What published values, and the noise on them, are measured in."""
+        """The unit of the published values and of the noise on them."""
         if not self.counts_people:
             return "units of a coefficient"
         return "people" if self.scale == "counts" else "shares of all people"
 
     def memory(self, public: Public, *, packed: bool = False) -> int:
-        """The memory of its equations in bytes: by default a matrix, a row per value, a column per person.
+        """The memory of its equations in bytes; by default that of a matrix of values × people.
 
-        ``packed`` as they are kept on a device, where attributes of products are bits.
+        ``packed``: as kept on a device, where the attributes of products are bits.
         """
         return 8 * self.size(public) * public.n
 
@@ -122,36 +122,36 @@ class Statistic(ABC):
         return self.counts_people and self.scale == "counts"
 
     def tables(self, public: Public) -> Sequence[tuple[int, ...]]:
-        """The public columns of each table, by index; none where the values are not tables.
+        """The public columns of each table, by index; empty if the values are not tables.
 
-        Tables lie one after the other among the values, cells in C order, the secret last where they have it.
+        Tables follow one another among the values, cells in C order, with the secret (if any) last.
         """
         return ()
 
     def sensitivity(self, public: Public) -> tuple[float, float] | None:
-        """The L1 and L2 sensitivities of the counts, one person replaced; None where unknown."""
+        """The L1 and L2 sensitivities of the counts, one person replaced; None if unknown."""
         return None
 
     def size_for(self, public: Public, levels: int) -> int:
-        """How many values are published of a secret of that many values (zero: real numbers)."""
+        """How many values are published if the secret has ``levels`` values (zero for real numbers)."""
         if not is_whole(levels) or levels not in (0, 2):
             raise invalid("levels", "2 (bits) or 0 (real numbers) for this statistic", levels)
         return self.size(public)
 
     def approximate(self, public: Public, std: float) -> str:
-        """Why the equations hold only roughly where values have errors of that size, or nothing."""
+        """Why the equations hold only roughly if values have errors of that size; empty if they do hold."""
         return ""
 
     def as_plain(self) -> dict[str, Any]:
-        """Those arguments of the constructor that are not plain data, as plain data that it takes."""
+        """The constructor's arguments that are not plain data, as plain data that it accepts."""
         return {}
 
     def comparable(self) -> Statistic:
-        """The same statistic, a person's column of its equations independent of the other people."""
+        """The same statistic in a form where a person's column does not depend on the other people."""
         return self
 
     def settle(self, public: Public, *, secret: bool = True) -> Statistic:
-        """The statistic as published about these people, with everything that saving needs."""
+        """The statistic as published for these people, with everything that saving it needs."""
         return self
 
     def take(self, people: IntArray, public: Public) -> Statistic:
@@ -159,18 +159,18 @@ class Statistic(ABC):
         return self
 
     def needs(self, columns: Outline) -> set[str] | None:
-        """The columns that every value of it needs; None where that differs from value to value."""
+        """The columns that every value needs; None if values need different columns."""
         return None
 
     def without(self, unknown: Sequence[str], columns: Outline) -> tuple[Statistic, IntArray] | None:
-        """What is left of it where some of its columns are not known, and which of the values; None: nothing.
+        """What is left of it without some unknown columns, and which values those are; None if nothing.
 
-        By default nothing.
+        By default nothing is left.
         """
         return None
 
     def units(self, public: Public) -> float:
-        """What a published value is multiplied with to become a count."""
+        """The factor that turns a published value into a count."""
         return float(public.n) if self.scale == "fractions" else 1.0
 
 
@@ -181,9 +181,9 @@ class CellLayout:
     Attributes
     ----------
     columns
-        The public columns of each table, by index; empty where the values are not tables.
+        The public columns of each table, by index; empty if the values are not tables.
     shapes
-        The number of values of each column, and of the secret (one where it is not in the tables).
+        The number of values of each column, and of the secret (one if it is not in the tables).
     """
 
     columns: tuple[tuple[int, ...], ...] = ()
@@ -205,18 +205,18 @@ class CellLayout:
 
 
 def tables_of(statistic: Statistic, public: Public, levels: int = 2) -> CellLayout:
-    """Where the tables of a secret of that many values lie among a statistic's values."""
+    """Where a statistic's tables lie among its values, if the secret has ``levels`` values."""
     columns, sizes = tuple(statistic.tables(public)), public.levels
     shapes = [tuple(sizes[column] for column in each) for each in columns]
     total = sum(map(prod, shapes))
     if not total:
         return CellLayout()
-    last = statistic.size_for(public, levels) // total  # one where the secret is not in the tables
+    last = statistic.size_for(public, levels) // total  # one if the secret is not in the tables
     return CellLayout(columns, tuple((*shape, last) for shape in shapes))
 
 
 def numbers_of(public: Public, index: int, purpose: str, *, missing: bool = False) -> Array:
-    """A column as numbers, NaN where missing if that is allowed; text is refused."""
+    """A column as numbers; an error for text, and for missing numbers unless ``missing`` allows NaN."""
     column = public.columns[index]
     numbers = public.numbers[index] if public.numbers else None
     if numbers is None and column.labels == ("0", "1"):
@@ -236,7 +236,7 @@ def numbers_of(public: Public, index: int, purpose: str, *, missing: bool = Fals
 def check_sets(
     name: str, sets: Sequence[Sequence[str | int]] | None, size: int | None, what: str = "columns"
 ) -> tuple[tuple[str | int, ...], ...] | None:
-    """Chosen sets of columns or attributes, by name or index, of this size where one is given."""
+    """The chosen sets of columns or attributes, by name or index, checked for their size if one is given."""
     if sets is None:
         return None
     if isinstance(sets, str) or not isinstance(sets, Iterable):
@@ -254,14 +254,14 @@ def check_sets(
 
 
 def check_scale(scale: str, allowed: Sequence[str] = SCALES) -> str:
-    """The scale, if it is one."""
+    """The scale; an error if it is not one of those allowed."""
     if scale not in allowed:
         raise invalid("scale", " or ".join(map(repr, allowed)), scale)
     return scale
 
 
 def check_weights(weights: str | None) -> str | None:
-    """The name of the column of weights, if there is one."""
+    """The name of the column of weights, or None; an error for anything else."""
     if weights is not None and not (isinstance(weights, str) and weights):
         raise invalid("weights", "the name of a public column, or None", weights)
     return weights
@@ -270,7 +270,7 @@ def check_weights(weights: str | None) -> str | None:
 def check_ways(
     ways: int | Sequence[int], attributes: Sequence[Sequence[str | int]] | None
 ) -> tuple[Ways, tuple[tuple[str | int, ...], ...] | None]:
-    """The ways of tables of a secret, one or several, and chosen column sets of ways − 1."""
+    """The checked ways of a secret's tables, one or several, and the chosen sets of ways − 1 columns."""
     also = ", the secret counted"
     if isinstance(ways, str) or not isinstance(ways, Iterable):
         one = whole("ways", ways, also=also)
@@ -279,13 +279,13 @@ def check_ways(
     if not several or len(set(several)) < len(several):
         raise invalid("ways", "whole numbers, each once", ways)
     if attributes is not None:
-        rule = "left out where there are several ways"
+        rule = "left out if there are several ways"
         raise invalid("attributes", rule, attributes, "Plan a release for each list of tables.")
     return (several[0] if len(several) == 1 else tuple(sorted(several))), None
 
 
 def say_ways(ways: Ways, attributes: Sequence[Any] | None) -> str:
-    """The tables in words.
+    """A description of the tables in words.
 
     Examples
     --------
@@ -305,7 +305,7 @@ def column_sets(
     attributes: Sequence[Sequence[str | int]] | None,
     weights: str | None = None,
 ) -> list[tuple[int, ...]]:
-    """The public columns of each table of a secret, by index; a column of weights is in none."""
+    """The public columns of each table of a secret, by index; the column of weights is never among them."""
     if attributes is not None:
         return chosen_sets(public, attributes)
     aside = None if weights is None else public.position(weights, "weights")
@@ -319,7 +319,7 @@ def column_sets(
 
 
 def every_set(d: int, k: int) -> list[tuple[int, ...]]:
-    """All sets of k of d columns, where they can be listed."""
+    """All sets of k of d columns; an error if there are too many to list."""
     if comb(d, k) > MOST_CELLS:  # each has a cell or more
         raise too_large("tables", comb(d, k))
     return list(combinations(range(d), k))
@@ -335,7 +335,7 @@ def chosen_sets(public: Outline, attributes: Sequence[Sequence[str | int]]) -> l
 
 
 def too_large(what: str, count: int) -> InvalidInput:
-    """The error for tables that nobody can list."""
+    """The error for too many tables or cells."""
     return invalid(
         "tables",
         f"of a manageable size ({what})",
@@ -347,7 +347,7 @@ def too_large(what: str, count: int) -> InvalidInput:
 def packed_or_plain(rows: Iterable[npt.NDArray[Any]], count: int, people: int) -> Factor:
     """Rows of bits as a factor of products, packed from :data:`PACKED` bits on.
 
-    Single precision below, in which counts are exact up to 2^24 people.
+    Below that in single precision, where counts are exact up to 2^24 people.
     """
     if count * people < PACKED:
         plain = np.empty((count, people), dtype=np.float32)
@@ -366,6 +366,6 @@ def counting_type(people: int) -> type[np.floating[Any]]:
 
 
 def factor_bytes(count: int, people: int, *, packed: bool = False) -> int:
-    """Bytes that `count` attributes take as a factor of products; ``packed`` whatever their number."""
+    """The bytes that `count` attributes take as a factor of products; ``packed``: packed even if few."""
     bits = count * people
-    return -(-bits // 8) if packed or bits >= PACKED else 2 * 4 * bits  # as they are and turned round
+    return -(-bits // 8) if packed or bits >= PACKED else 2 * 4 * bits  # two copies in single precision

@@ -1,4 +1,4 @@
-"""Boolean functions as truth tables, and what decides whether counting them gives the secret away.
+"""Boolean functions as truth tables, and properties that decide whether their counts give the secret away.
 
 A truth table of p variables has 2**p bits; the index of a point is its bits read as a binary number, the
 first variable the most significant and the secret the last.
@@ -35,7 +35,7 @@ _MOST_VARIABLES = 16
 
 
 def line_through(f: npt.ArrayLike, g: npt.ArrayLike) -> tuple[float, float] | None:
-    """a and b with g = a + b f at every point; None where there are none.
+    """The numbers a and b with g = a + b f at every point; None if there are none.
 
     Examples
     --------
@@ -55,7 +55,7 @@ def line_through(f: npt.ArrayLike, g: npt.ArrayLike) -> tuple[float, float] | No
 
 
 def truth_table(name: str, ways: int) -> Bits:
-    """The truth table of a function of `ways` variables, the secret counted as the last.
+    """The truth table of a function of `ways` variables, of which the secret is the last.
 
     Parameters
     ----------
@@ -93,11 +93,10 @@ def is_degenerate(table: npt.ArrayLike) -> bool:
 
     Notes
     -----
-    Counts of a non-degenerate function are attackable with a guarantee (linear-reconstruction, Theorem 3.2);
-    of a degenerate one they may or may not be, which the rank of the evidence decides. Equivalent to
-    Σ_x (−1)^(f(x)+|x|) = 0 (Def. 11, Lemma A.1), since that sum is −2 (−1)^p times the coefficient. Not all
-    functions that need a decision tree of full depth are non-degenerate (E-LR-6): not-all-equal is
-    degenerate.
+    Attacks on counts of a non-degenerate function have a guarantee (linear-reconstruction, Theorem 3.2). For
+    a degenerate one, the rank of the evidence decides. Equivalent to Σ_x (−1)^(f(x)+|x|) = 0 (Def. 11,
+    Lemma A.1), since that sum is −2 (−1)^p times the coefficient. Not all functions that need a decision tree
+    of full depth are non-degenerate (E-LR-6): not-all-equal is degenerate.
 
     Examples
     --------
@@ -112,8 +111,9 @@ def multilinear(table: npt.ArrayLike) -> Integers:
 
     Notes
     -----
-    f(x) = Σ_S c[S] Π_{j ∈ S} x_j, where S is an index of 2**p read as bits like the table's own: the first
-    variable is the most significant bit, so c[0] is the constant and c[−1] the product of all. O(p 2^p).
+    f(x) = Σ_S c[S] Π_{j ∈ S} x_j, where the index S is read as bits like an index of the table: the first
+    variable is the most significant bit, so c[0] is the constant and c[−1] belongs to the product of all
+    variables. O(p 2^p).
 
     Examples
     --------
@@ -124,7 +124,7 @@ def multilinear(table: npt.ArrayLike) -> Integers:
 
 
 def split(table: npt.ArrayLike) -> tuple[Integers, Integers]:
-    """f0 and f2 with f(x, s) = f0(x) + f2(x) s: what is known of a person, and what the secret adds.
+    """The functions f0 and f2 with f(x, s) = f0(x) + f2(x) s: the known part, and what the secret adds.
 
     Notes
     -----
@@ -154,7 +154,7 @@ def is_symmetric(values: npt.ArrayLike) -> bool:
 
 
 def as_table(table: npt.ArrayLike) -> Bits:
-    """The truth table as bits, if it is one."""
+    """The truth table as bits; an error if it is not one."""
     if isinstance(table, str) or not isinstance(table, Iterable):
         raise invalid("table", "a truth table of 2**p bits", table)
     try:

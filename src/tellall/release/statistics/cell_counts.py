@@ -30,19 +30,19 @@ _MOST_ENTRIES = 100_000_000
 class CellCounts(Statistic):
     """Cells of a table of the secret with public columns, under the labels that were printed.
 
-    :class:`Marginals` has every cell, in the categories of the public columns. This has any cells, categories
-    of its own ("20-29", "80+"), and totals.
+    :class:`Marginals` has every cell, in the categories of the public columns. This statistic has any cells,
+    its own categories ("20-29", "80+"), and totals.
 
     Parameters
     ----------
     columns
         The public columns of the table.
     labels
-        For each of them the categories of the table: a value, or a range of numbers such as "(20, 30]",
+        For each of them the categories in the table: a value, or a range of numbers such as "(20, 30]",
         "20-29", "80+", "≤ 49.5".
     cells
-        For each published value the category of each column, by its place in ``labels``, −1 for a total over
-        that column, and last the code of the secret.
+        For each published value, the category of each column as its index in ``labels`` (−1 for a total over
+        that column), and then the code of the secret.
     levels
         How many values the secret has.
 
@@ -50,9 +50,9 @@ class CellCounts(Statistic):
     -----
         value(c, v) = Σ_{i in c} [s_i = v]
 
-    People whose value of a column is none of its categories are in no
-    cell and in no total: a table drops them. One person replaced moves at most two cells for each set of
-    columns that are summed over: L1 sensitivity 2t, L2 √(2t) for t such sets.
+    People whose value of a column is in none of its categories are in no
+    cell and in no total: a table drops them. Replacing one person moves at most two cells for each set of
+    columns that is summed over: L1 sensitivity 2t, L2 √(2t) for t such sets.
 
     Examples
     --------
@@ -129,7 +129,7 @@ class CellCounts(Statistic):
         return np.array([cell[-1] for cell in self.cells], dtype=np.int64)
 
     def codes(self, public: Public) -> IntArray:
-        """Columns × people: the category of each person, −1 where the table has none for them."""
+        """Columns × people: the category of each person, −1 if the table has none for them."""
         found = [
             code_people(public, public.position(name, "columns"), labels, "labels")
             for name, labels in zip(self.columns, self.labels, strict=True)

@@ -18,16 +18,17 @@ __all__ = ["CellMeans"]
 class CellMeans(CellNumbers):
     """The mean of the secret in every cell of every table of ways − 1 public columns.
 
-    Takes what `CellNumbers` takes. The mean of a cell without people is missing.
+    It takes the same parameters as `CellNumbers`. The mean of a cell without people is missing.
 
     Notes
     -----
         value(c) = (Σ_{i in c} w_i s_i)/(Σ_{i in c} w_i)
 
-    is linear in everybody's number, since who is in a cell is
-    public: a row's entries are a person's share of the cell. One person replaced leaves one cell and enters
-    another of each of t tables, and moves both means by at most 2·largest (a cell that empties has no mean):
-    L1 sensitivity 4 t largest, L2 2 √(2t) largest; unknown where nobody says how large a number can be.
+    is linear in everybody's number, since it is public who is in a cell:
+    a row's entries are each person's share of the cell. Replacing one person changes one cell that loses and
+    one that gains a person in each of t tables, and moves both means by at most 2·largest (a cell that
+    empties has no mean): L1 sensitivity 4 t largest, L2 2 √(2t) largest. It is unknown if ``largest`` is not
+    given.
 
     Examples
     --------
@@ -46,7 +47,7 @@ class CellMeans(CellNumbers):
             return np.asarray(1 / totals)
 
     def sensitivity(self, public: Outline) -> tuple[float, float] | None:
-        """The L1 and L2 sensitivities, one person replaced; None unless ``largest`` is known."""
+        """The L1 and L2 sensitivities, one person replaced; None without ``largest``, or with counts."""
         if self.largest is None or self.counts:
             return None
         tables = len(self.sets(public))

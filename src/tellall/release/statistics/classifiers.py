@@ -1,4 +1,4 @@
-"""Whatever predicts the secret's bit from the public columns: trees of conditions, models, functions."""
+"""Classifiers that predict the secret bit from the public columns: trees of conditions, models, functions."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ _WHAT = "fitted classifiers (with predict), functions of the public columns, or 
 
 
 class Columns(np.ndarray[Any, Any]):
-    """The public columns as people × columns numbers, which a name also looks up: ``x["age"]``, ``x[:, 0]``.
+    """The public columns as a people × columns array that also takes names: ``x["age"]``, ``x[:, 0]``.
 
-    Numbers are themselves; a column of text has its codes in the array and its texts under its name.
+    A column of text has its codes in the array and its texts under its name.
     """
 
     public: Public
@@ -57,7 +57,7 @@ class Columns(np.ndarray[Any, Any]):
 
 @dataclass(frozen=True)
 class Tree:
-    """A condition, and what is predicted if it holds and if not: a bit, or another tree."""
+    """A condition, and the prediction if it holds and if it does not: a bit, or another tree."""
 
     condition: Condition
     then: Tree | int = 1
@@ -65,7 +65,7 @@ class Tree:
 
     @classmethod
     def from_plain(cls, plain: Any, depth: int = 0) -> Tree | int:
-        """The tree that text, a bit or a table { if = ..., then = ..., else = ... } describes."""
+        """The tree described by a text, a bit or a table { if = ..., then = ..., else = ... }."""
         if depth > _DEEPEST:
             raise invalid("classifiers", f"trees at most {_DEEPEST} deep", "a deeper one")
         if isinstance(plain, str):
@@ -99,10 +99,9 @@ class Tree:
 
 @dataclass(frozen=True)
 class KnownPredictions:
-    """What some classifier predicts for each distinct public row of one table of people.
+    """The predictions of some classifier for each distinct public row of one table of people.
 
-    Rows are counted in the order of their sorted values, so that people may come in any order and no row has
-    to be written down.
+    Rows are numbered in sorted order, so people may come in any order and no row has to be written down.
     """
 
     description: str
@@ -110,7 +109,7 @@ class KnownPredictions:
 
     @classmethod
     def of(cls, description: str, public: Public, predicted: Bits) -> KnownPredictions | None:
-        """The predictions by distinct row; None where people with equal rows are predicted differently."""
+        """The predictions by distinct row; None if people with equal rows have different predictions."""
         index, count = _distinct(public)
         bits = np.zeros(count, dtype=bool)
         bits[index] = predicted
@@ -151,7 +150,7 @@ class Model:
 
     @property
     def description(self) -> str:
-        """What kind of object it is; what else it says of itself may be about the people it was fitted to."""
+        """The kind of object; nothing else, because that may reveal the people it was fitted to."""
         name = getattr(self.thing, "__qualname__", None)
         text = f"function {name}" if isinstance(name, str) else type(self.thing).__name__
         return one_line(text, _LONGEST_TEXT)
@@ -181,11 +180,11 @@ class Model:
         return self.thing.predict(np.asarray(Columns.of(public)))
 
     def to_plain(self) -> Any:
-        """The predictions of the object, which are what is saved."""
+        """The object's predictions; the object itself is not saved."""
         if self.known is None:
             raise invalid(
                 "classifiers",
-                "published first, or predict the same for people with equal public rows, to be saved",
+                "published before they are saved, and predict the same for people with equal public rows",
                 self.description,
             )
         return self.known.to_plain()
@@ -193,7 +192,7 @@ class Model:
 
 @dataclass(frozen=True, eq=False)
 class Listed:
-    """Predictions person by person, for people in one order: never published, so never saved."""
+    """Predictions person by person, for people in a fixed order; never published and never saved."""
 
     bits: Bits
 
@@ -204,15 +203,15 @@ class Listed:
         return self.bits
 
     def to_plain(self) -> Any:
-        """Nothing is saved of it."""
-        raise invalid("classifiers", "those that were published, to be saved", "predictions for a part")
+        """Raises an error: it cannot be saved."""
+        raise invalid("classifiers", "published ones, to be saved", "predictions for some of the people")
 
 
 Classifier = Tree | KnownPredictions | Model | Listed
 
 
 def as_classifier(thing: Any) -> Classifier:
-    """The classifier of whatever predicts."""
+    """The classifier for a condition, a tree, saved predictions, a model or a function."""
     if isinstance(thing, Tree | KnownPredictions | Model | Listed):
         return thing
     if isinstance(thing, Mapping) and "bits" in thing:
@@ -227,7 +226,7 @@ def as_classifier(thing: Any) -> Classifier:
 
 
 def remember(classifier: Classifier, public: Public) -> Classifier:
-    """The classifier with its predictions for these people, where it could not be saved otherwise."""
+    """The classifier; a Python object gets its predictions for these people, so that it can be saved."""
     if not isinstance(classifier, Model):
         return classifier
     return Model(
@@ -236,7 +235,7 @@ def remember(classifier: Classifier, public: Public) -> Classifier:
 
 
 def column_values(public: Public, name: str) -> npt.NDArray[Any]:
-    """A column's numbers, or its texts (None where missing)."""
+    """A column's numbers, or its texts (None if missing)."""
     index = public.position(name)
     numbers = public.numbers[index] if public.numbers else None
     if numbers is not None:
@@ -253,7 +252,7 @@ def _frame(public: Public, names: list[str]) -> Any:
         import pandas
     except ImportError:
         raise invalid(
-            "classifiers", "fitted to arrays where pandas is not installed", "one of a frame"
+            "classifiers", "fitted to arrays, since pandas is not installed", "one fitted to a frame"
         ) from None
     return pandas.DataFrame({name: column_values(public, name) for name in names})
 
@@ -264,7 +263,7 @@ def _numbers(public: Public, index: int) -> npt.NDArray[np.float64]:
 
 
 def _distinct(public: Public) -> tuple[npt.NDArray[np.intp], int]:
-    """The index of each person's row among the sorted distinct rows, and how many there are."""
+    """The index of each person's row among the sorted distinct rows, and how many distinct rows there are."""
     rows = np.nan_to_num(np.asarray(Columns.of(public)), nan=np.inf)
     distinct, index = np.unique(rows, axis=0, return_inverse=True)
     return index.ravel(), distinct.shape[0]
@@ -272,17 +271,15 @@ def _distinct(public: Public) -> tuple[npt.NDArray[np.intp], int]:
 
 def _as_bits(raw: npt.NDArray[Any], classes: Any, n: int) -> Bits:
     if raw.shape != (n,):
-        raise invalid(
-            "classifiers", f"such that they give one prediction per person ({n})", f"shape {raw.shape}"
-        )
+        raise invalid("classifiers", f"ones that give one prediction per person ({n})", f"shape {raw.shape}")
     names = None if classes is None else np.asarray(classes)
     if names is not None and names.shape == (2,) and not are_bits(names):
-        return np.asarray(raw == names[1])  # the larger of two values is the secret's 1, as everywhere
+        return np.asarray(raw == names[1])  # the larger of two values counts as 1, as everywhere
     if not are_bits(raw):
-        raise invalid("classifiers", "such that they predict 0 or 1", "other values")
+        raise invalid("classifiers", "ones that predict 0 or 1", "other values")
     return raw.astype(bool)
 
 
 def predictions(classifiers: tuple[Classifier, ...], public: Public) -> npt.NDArray[np.uint8]:
-    """Classifiers × people."""
+    """The predictions, classifiers × people."""
     return np.array([classifier.predict(public) for classifier in classifiers], dtype=np.uint8)

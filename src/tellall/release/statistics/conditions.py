@@ -84,7 +84,7 @@ class Join:
 
 
 def read_condition(text: str) -> Any:
-    """The tree of comparisons that the text says."""
+    """The tree of comparisons that the text describes."""
     if not isinstance(text, str):
         raise invalid("condition", "text such as \"age >= 40 and sex == 'f'\"", text)
     if len(text) > _LONGEST:
@@ -97,7 +97,7 @@ def read_condition(text: str) -> Any:
 
 
 class _Reader:
-    """The text from left to right, one token ahead."""
+    """Reads the text from left to right, looking one token ahead."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -208,7 +208,7 @@ def _tokens(text: str) -> Iterator[tuple[str, str]]:
         match = _TOKEN.match(text, at)
         if match is None:
             rest = text[at:].lstrip()
-            raise invalid("condition", f"one without the sign {rest[:1]!r} there", text)
+            raise invalid("condition", f"one without the character {rest[:1]!r}", text)
         kind, word = str(match.lastgroup), str(match.group(match.lastgroup or 0))
         if kind == "quoted":
             kind, word = "name", word[1:-1]
@@ -241,9 +241,9 @@ class Condition:
 
     Notes
     -----
-    One sign = means the same as two. Numbers are compared as they are, also where tables cut them into bins;
-    text by its value, with =, != and in. A missing value satisfies no comparison (so ``not age < 40`` holds
-    for people whose age is missing, ``age >= 40`` does not). O(n) per comparison.
+    A single = means the same as ==. Numbers are compared as they are, even if tables cut them into bins. Text
+    is compared by its value, with =, != and in. A missing value satisfies no comparison (so ``not age < 40``
+    holds for people whose age is missing, ``age >= 40`` does not). O(n) per comparison.
 
     Examples
     --------
@@ -274,7 +274,7 @@ class Condition:
 
 
 def parse_condition(text: str) -> Condition:
-    """The condition that the text says."""
+    """The condition that the text describes."""
     return Condition(text, read_condition(text))
 
 
@@ -304,16 +304,17 @@ def _compare(node: Compare, public: Public) -> Bits:
     numbers = _numbers(public, at)
     if numbers is not None:
         if isinstance(node.value, str):
-            raise invalid("condition", f"a number beside the column '{column.name}'", f"'{node.value}'")
+            rule = f"one that compares the column '{column.name}' with a number"
+            raise invalid("condition", rule, f"'{node.value}'")
         with np.errstate(invalid="ignore"):
             holds = _COMPARE[node.sign](numbers, node.value)
         return np.asarray(holds & ~np.isnan(numbers))
     if not isinstance(node.value, str):
-        raise invalid(
-            "condition", f"a quoted text beside the column '{column.name}'", f"{node.value:g}", "Quote it."
-        )
+        rule = f"one that compares the column '{column.name}' with a quoted text"
+        raise invalid("condition", rule, f"{node.value:g}", "Quote it.")
     if node.sign not in ("==", "!="):
-        raise invalid("condition", f"==, != or in beside the text column '{column.name}'", f"'{node.sign}'")
+        rule = f"one with ==, != or in after the text column '{column.name}'"
+        raise invalid("condition", rule, f"'{node.sign}'")
     known = column.labels[: _known(column)]
     if node.value not in known:
         raise _unknown_value(column, node.value)
@@ -322,7 +323,7 @@ def _compare(node: Compare, public: Public) -> Bits:
 
 
 def _unknown_value(column: Column, value: str) -> InvalidInput:
-    """The error for a text that a column does not have; it names none that it has."""
+    """The error for a text that a column does not have; it does not reveal the texts that it has."""
     rule = f"one of the {_known(column)} values of the column '{column.name}'"
     return invalid("condition", rule, f"'{value}'")
 
@@ -338,12 +339,12 @@ def column_of(name: str, public: Outline) -> int:
 
 
 def _known(column: Column) -> int:
-    """How many of a text column's categories are values; the last may stand for missing ones."""
+    """How many of a text column's categories are values; the last one may stand for missing values."""
     return column.levels - int(column.gaps)
 
 
 def _numbers(public: Public, at: int) -> npt.NDArray[np.floating[Any]] | None:
-    """The column's numbers, NaN where missing; None for text."""
+    """The column's numbers, with NaN for missing ones; None for text."""
     kept = public.numbers[at] if public.numbers else None
     if kept is not None or public.columns[at].cuts is None:
         return kept
@@ -390,7 +391,7 @@ class Mask:
         return np.unpackbits(np.frombuffer(self.packed, dtype=np.uint8), count=self.people).astype(bool)
 
     def take(self, people: IntArray) -> Mask:
-        """Who of these people, by index, is in it."""
+        """The mask restricted to these people, by index."""
         return Mask.of(self.bits[people])
 
 
@@ -398,7 +399,7 @@ Subset = Mask | Condition
 
 
 def as_subset(subset: Any, parameter: str = "subsets") -> Subset:
-    """The subset of whatever says one: text, a saved mask, or an array of bits."""
+    """The subset given by a text, a saved mask or an array of bits."""
     if isinstance(subset, Mask | Condition):
         return subset
     if isinstance(subset, str):

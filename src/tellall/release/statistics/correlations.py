@@ -1,4 +1,4 @@
-"""Correlations: how the secret goes with each public column."""
+"""Correlations: the correlation or covariance of the secret with each public column."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _KINDS = ("correlations", "covariances")
 _FLOOR = 1e-4  # of a row's typical entry, for exact values
 _ROUNDOFF = 1e-10
 _WIDEST = 0.5  # the largest standard deviation of a bit
-_USUAL, _AROUND = 0.4, 0.12  # a bit's standard deviation where nothing is known of it, and how far it is off
+_USUAL, _AROUND = 0.4, 0.12  # the assumed standard deviation of an unknown bit, and the error of that guess
 
 
 @dataclass(frozen=True)
@@ -35,18 +35,19 @@ class Correlations(Statistic):
     mean, variance
         Whether the secret's own mean and variance (divided by n − 1) are published too, after the others.
     columns
-        The public columns, by name or index; all where not given.
+        The public columns, by name or index; by default all.
 
     Notes
     -----
-    A covariance is linear: Σ_i (x_ij − x̄_j) s_i/(n − 1) = c_j, and so is the mean. A correlation r_j times
-    the standard deviations of both is a covariance; where the variance is published, its root is one of them.
-    Without it one unknown scale σ is solved for: of the equations a_j · s = r_j σ, a_j = (x_j − x̄_j)/((n − 1)
-    sd_j), the one with the largest |r| gives σ, which of a bit is 0.4 give or take 0.12, and the others
-    become r_m a_j · s − r_j a_m · s = 0. Those hold for every scale, so correlations alone say nothing of the
-    size of a real secret, and are refused; of a bit the mean tells the variance. Their errors,
-    σ (r_j e_m − r_m e_j), are first order, with σ = 1/2, the largest that a bit has. Values are real numbers,
-    so nothing here proves anything. How far one person can move a correlation is not known.
+    A covariance is linear in the secret: Σ_i (x_ij − x̄_j) s_i/(n − 1) = c_j, and so is the mean. A
+    correlation r_j times the standard deviations of both is a covariance. The secret's standard deviation σ
+    follows from its published variance or, for a bit, from its mean. Without either, σ is eliminated from the
+    equations a_j · s = r_j σ, a_j = (x_j − x̄_j)/((n − 1) sd_j). The equation m with the largest |r| is kept,
+    with σ taken as 0.4 give or take 0.12, as for a bit; the others become r_m a_j · s − r_j a_m · s = 0.
+    These hold for every scale, so correlations alone say nothing about the size of a real secret, and are
+    refused for one. Their errors, σ (r_j e_m − r_m e_j), are first order, with σ = 1/2, a bit's largest.
+    Values are real numbers, so nothing here proves anything. How far one person can move a correlation is not
+    known.
 
     Examples
     --------
@@ -55,7 +56,7 @@ class Correlations(Statistic):
     [1.0, 0.0, 0.5]
     """
 
-    scale = "counts"  # they have no other
+    scale = "counts"  # the only scale they have
     counts_people = False
 
     kind: str = "correlations"
@@ -100,13 +101,13 @@ class Correlations(Statistic):
 
     def size_for(self, public: Public, levels: int) -> int:
         if levels == 0 and self.scaleless:
-            rule = "published where the secret is a real number: correlations alone say nothing of its size"
-            raise invalid("variance", rule, "not published", "It is not attacked without.")
+            rule = "published if the secret is a real number: correlations alone say nothing about its size"
+            raise invalid("variance", rule, "not published", "Without it there is no attack.")
         return super().size_for(public, levels)
 
     @property
     def scaleless(self) -> bool:
-        """Whether they say nothing of the size of a real secret."""
+        """Whether they say nothing about the size of a real secret."""
         return self.kind == "correlations" and not self.variance
 
     def values(self, dataset: Dataset) -> Array:
@@ -133,14 +134,14 @@ class Correlations(Statistic):
         return centred, np.asarray(np.sqrt((centred**2).sum(axis=1) / max(public.n - 1, 1)))
 
     def _scale_of(self, values: Array, n: int) -> float:
-        """The standard deviation of the secret, from its variance or, of a bit, from its mean."""
+        """The standard deviation of the secret, from its variance or, for a bit, from its mean."""
         variance = float(values[-1])
         if not self.variance:
             variance = variance * (1 - variance) * n / max(n - 1, 1)
         return float(np.sqrt(max(variance, 0.0))) if np.isfinite(variance) else np.nan
 
     def comparable(self) -> Correlations:
-        """Covariances with the mean, whose rows do not depend on what is published."""
+        """Covariances and the mean, whose rows do not depend on the published values."""
         return replace(self, kind="covariances", mean=True, variance=self.variance)
 
     def approximate(self, public: Public, std: float) -> str:
@@ -170,7 +171,7 @@ class Correlations(Statistic):
             doubt[:count] = extra
         target = np.where(spread > 0, target, np.nan)
         more = [np.full((1, n), 1 / n)] * self.mean + [np.zeros((1, n))] * self.variance
-        told = [*values[count : count + self.mean].tolist(), *[np.nan] * self.variance]  # that is no equation
+        told = [*values[count : count + self.mean].tolist(), *[np.nan] * self.variance]  # no equation
         rows, target = np.vstack([rows, *more]), np.append(target, told)
         gain = np.append(gain, np.ones(len(told)))
         typical = np.sqrt((rows**2).mean(axis=1))
@@ -181,9 +182,9 @@ class Correlations(Statistic):
 
 
 def _without_scale(rows: Array, own: Array) -> tuple[Array, Array, Array, Array, tuple[str, ...]]:
-    """Equations in which the unknown scale of the secret cancels, but for the one that tells the sign.
+    """Equations in which the secret's unknown scale cancels, except one that fixes the sign.
 
-    Rows, targets, gains, further errors, and what is lost.
+    Returns rows, targets, gains, further errors, and what gives no equation.
     """
     none = np.zeros(own.size)
     shown = np.where(np.isfinite(own), np.abs(own), -1.0)

@@ -1,4 +1,4 @@
-"""ErrorRates: how often each of some classifiers is wrong about the secret."""
+"""ErrorRates: how often classifiers are wrong about the secret."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ __all__ = ["ErrorRates"]
 
 @dataclass(frozen=True)
 class ErrorRates(Statistic):
-    """The share of people about whom each classifier is wrong.
+    """The share of people for whom each classifier is wrong.
 
     Parameters
     ----------
@@ -49,19 +49,19 @@ class ErrorRates(Statistic):
         columns (``lambda x: x["age"] >= 40``; x is also an array of people × columns), a condition such as
         ``"age >= 40"``, or a tree of conditions ``{"if": "age >= 40", "then": 1, "else": {...}}``.
     subset
-        The people it was measured on, a mask or a condition; everybody by default. Where nobody
-        satisfies the condition the rates are missing.
+        The people on whom it was measured, a mask or a condition; everybody by default. If nobody
+        satisfies the condition, the rates are missing.
     scale
         "fractions" of those people, or "counts" of errors.
 
     Notes
     -----
-    With the public columns and the classifier everybody knows the predictions p_i, so that over N people
+    Anyone with the public columns and the classifier knows the predictions p_i. Over N people
 
         N rate = Σ p_i + Σ (1 − 2 p_i) s_i.
 
-    The same tree over every choice of attributes is the predicate tree(x_J) xor s: use Predicates. One person
-    replaced moves each number of errors by at most one: L1 sensitivity m, L2 √m for m classifiers.
+    The same tree over every choice of attributes is the predicate tree(x_J) xor s: use Predicates. Replacing
+    one person moves each number of errors by at most one: L1 sensitivity m, L2 √m for m classifiers.
 
     Examples
     --------
@@ -109,7 +109,7 @@ class ErrorRates(Statistic):
         return float(len(self.classifiers)), sqrt(len(self.classifiers))
 
     def take(self, people: IntArray, public: Public) -> ErrorRates:
-        made = copy(self)  # of a subset nobody may be left, which the constructor refuses
+        made = copy(self)  # the subset may become empty, which the constructor refuses
         kept = tuple(_for_some(each, people, public) for each in self.classifiers)
         object.__setattr__(made, "classifiers", kept)
         if isinstance(self.subset, Mask):
@@ -137,7 +137,7 @@ class ErrorRates(Statistic):
         return replace(self, classifiers=kept)
 
     def as_plain(self) -> dict[str, Any]:
-        """Trees as nested conditions, objects as their predictions."""
+        """Trees as nested conditions, Python objects as their predictions."""
         return {
             "classifiers": [classifier.to_plain() for classifier in self.classifiers],
             "subset": None if self.subset is None else subset_to_plain(self.subset),
@@ -165,7 +165,7 @@ class ErrorRates(Statistic):
 
 
 def _for_some(classifier: Classifier, people: IntArray, public: Public) -> Classifier:
-    """A classifier for some of the people: itself where it goes by their columns, else its predictions."""
+    """The classifier for some of the people; its predictions if it depends on more than their columns."""
     if isinstance(classifier, Tree):
         return classifier
     predicted = classifier.predict(public)[people]
@@ -174,5 +174,5 @@ def _for_some(classifier: Classifier, people: IntArray, public: Public) -> Class
             if np.array_equal(classifier.predict(public.take(people)), predicted):
                 return classifier
         except InvalidInput:
-            pass  # it goes by the people's places
+            pass  # it depends on the order of the people
     return Listed(predicted)

@@ -1,4 +1,4 @@
-"""Estimator: fitted coefficients of many small models, each a set of equations about the answers."""
+"""Estimator: fitted coefficients of many small models, each giving equations about the secret."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ Blocks = tuple[tuple[str | int, ...], ...]
 
 @dataclass(frozen=True, eq=False)
 class Models:
-    """The terms of each model, the intercept last where there is one.
+    """The terms of each model, the intercept (if any) last.
 
     Attributes
     ----------
@@ -58,14 +58,14 @@ class Models:
 
     @cached_property
     def numbers(self) -> dict[Term, Array]:
-        """The numbers of every term that some model has."""
+        """The numbers of every term in any of the models."""
         used = {term for chosen in self.terms for term in chosen}
         ordered = sorted(used, key=lambda term: (term.columns, term.name))
         return {term: term.numbers(self.public) for term in ordered}
 
     @cached_property
     def alike(self) -> Patterns:
-        """The people with equal numbers in every term that some model has."""
+        """The groups of people with equal numbers in every term of all models."""
         known, key = self.public.memory, ("equal numbers", *self.numbers)
         if key not in known:
             labels = [np.unique(column, return_inverse=True)[1].ravel() for column in self.numbers.values()]
@@ -92,13 +92,14 @@ class Models:
 WEIGHTINGS = ("noise", "paper")
 
 # The spread that exact coefficients are given, as a share of a row's typical entry. A coefficient is a real
-# number, so an exact one fixes a hyperplane and nothing is lost to rounding to whole people as with counts:
-# the smaller the better, until the normal equations of the attack lose their digits. Their condition is
-# about (people × rows) / share², 1e11 for a thousand people and rows, which leaves double precision five.
+# number, so an exact one fixes a hyperplane, and unlike with counts nothing is lost to rounding to whole
+# people. The smaller the better, until the normal equations of the attack lose their digits: their condition
+# is about (people × rows) / share², 1e11 for a thousand people and rows, which leaves five digits in double
+# precision.
 FLOOR_SHARE = 1e-3
-_FIRST_ORDER = 0.5  # how far noise may move a linear predictor before its square counts
-_ROUNDOFF = 1e-10  # what is believed of the last digits of an exact coefficient, relative
-_PROOF_ROOM = 1e-7  # errors that bound propagation does not notice
+_FIRST_ORDER = 0.5  # how far noise may move a linear predictor before its square matters
+_ROUNDOFF = 1e-10  # relative error assumed in the last digits of an exact coefficient
+_PROOF_ROOM = 1e-7  # errors too small for bound propagation to notice
 _MOST_ENTRIES = 250_000_000
 
 
@@ -109,7 +110,7 @@ class Estimator(Statistic):
     Parameters
     ----------
     loss
-        "linear", "logistic", "log-cosh", "poisson", or an object with ``gradient(theta, x, y)``.
+        "linear", "logistic", "log-cosh", "poisson", "probit", or an object with ``gradient(theta, x, y)``.
     block
         How many consecutive public columns each model uses (the last may have fewer).
     intercept
@@ -118,44 +119,45 @@ class Estimator(Statistic):
         λ of the ridge ½ λ ‖θ‖² added to the summed loss ("linear": ½ Σ (s − ⟨x, θ⟩)²). scikit-learn's
         ``Ridge(alpha)`` is λ = alpha, its ``LogisticRegression(C)`` λ = 1/C.
     weighting
-        "noise": rows weighted so that each has the noise of its own coefficient. "paper": the papers' rows.
+        "noise": rows are weighted so that each has the noise of its own coefficient. "paper": the rows as in
+        the papers.
     blocks
         The columns of each model instead of `block`, by name or index; they may overlap. Categories as other
-        tools name them ("C(sex)[T.m]", "sex_m"), and products ("sex_m:age"), are terms of a model too.
+        tools name them ("C(sex)[T.m]", "sex_m") and products ("sex_m:age") can be terms too.
     penalise_intercept
-        Whether the ridge counts the intercept too, as scikit-learn's liblinear and statsmodels do; by
+        Whether the ridge includes the intercept, as in scikit-learn's liblinear and in statsmodels; by
         default it does not, as elsewhere in scikit-learn.
     tolerance
-        For fits made elsewhere: the standard deviation of what the solver left of each entry of the mean
-        gradient. It becomes a further error of the equations.
+        For fits made elsewhere: the standard deviation of each entry of the mean gradient that the solver
+        left. It becomes a further error of the equations.
     formula
         One model written as a formula instead, ``"y ~ age + C(sex)"``: columns, categories as ``C(column)``
-        (text is one without it), ``+``, products with ``:`` and ``*``, ``0`` for no intercept. Coefficients
-        come in formulaic's order, the intercept last. Publishing writes the terms out. Needs the extra
-        ``formulas``.
+        (text columns are categories without it), ``+``, products with ``:`` and ``*``, ``0`` for no
+        intercept. Coefficients come in formulaic's order, the intercept last. Publishing writes the terms
+        out. Needs the extra ``formulas``.
     standard_errors
-        Whether the standard errors of "linear" fits without a penalty are published too. They all say one
-        number, the residual spread of the model, which comes after the coefficients of all models (see
-        `Residuals` for what follows from it).
+        Whether the standard errors of "linear" fits without a penalty are published too. All those of a model
+        follow from one number, its residual spread, which comes after the coefficients of all models (see
+        `Residuals` for what it gives away).
     spread_within
         How far that number may be off because it was worked out from printed standard errors.
 
     Notes
     -----
-    Values come model by model, coefficients in the order of the columns, intercept last; missing where a
-    model has no finite fit. The fit satisfies Σ_i ∂ℓ(θ; x_i, s_i) + λθ = 0, which is linear in the bits s
-    for any differentiable ℓ, and in real s where ∂ℓ is affine in it (linear-reconstruction, Sec. 4; E-LR-2,
-    E-LR-3, E-LR-7). Noise e on θ leaves the rows Xᵀs = XᵀXθ~ with the correlated error XᵀX e; weighting
-    "noise" multiplies by the inverse Hessian H⁻¹ at θ~: exact for squared loss; for others the error is e to
-    first order only (and H is computed with half of all answers yes where it depends on them), so their
-    rows never prove anything. Memory rows × n.
+    Values come model by model, coefficients in the order of the columns, intercept last; they are missing if
+    a model has no finite fit. The fit satisfies Σ_i ∂ℓ(θ; x_i, s_i) + λθ = 0, which is linear in the bits s
+    for any differentiable ℓ, and in real s if ∂ℓ is affine in it (linear-reconstruction, Sec. 4; E-LR-2,
+    E-LR-3, E-LR-7). Noise e on θ leaves the rows Xᵀs = XᵀXθ~ with the correlated error XᵀX e. Weighting
+    "noise" multiplies by the inverse Hessian H⁻¹ at θ~. That is exact for squared loss; for others the error
+    is e to first order only, so their rows never prove anything. If H depends on the answers, it is computed
+    as if half of all answers were yes. Memory rows × n.
 
-    Exact coefficients are given a spread of 1e-3 of their row's typical entry, far below anybody's
-    weight in it: unlike counts they lose nothing to whole numbers, and the attack's equations stay solvable.
+    Exact coefficients are given a spread of 1e-3 of their row's typical entry, far below anybody's weight in
+    it: unlike counts they lose nothing to whole numbers, and the attack's equations stay solvable.
 
-    The equation does not hold at separable or otherwise unbounded fits, at a kink of the loss, or where
-    dependent columns leave the coefficients open; those are left out and named in ``skipped``. A minimum on
-    the boundary of a constraint looks like any other coefficient to an outsider: it must not be given.
+    The equation does not hold at separable or otherwise unbounded fits, at a kink of the loss, or if
+    dependent columns leave the coefficients undetermined; those are left out and named in ``skipped``. An
+    outsider cannot recognise a minimum on the boundary of a constraint, so such fits must not be given.
 
     Examples
     --------
@@ -164,9 +166,9 @@ class Estimator(Statistic):
     [0.8, -0.4]
     """
 
-    scale = "counts"  # coefficients have no other
+    scale = "counts"  # the only scale of coefficients
     counts_people = False
-    filled = ("spread_within",)  # of printed standard errors alone
+    filled = ("spread_within",)  # only for printed standard errors
 
     loss: Any
     block: int = 1
@@ -197,10 +199,10 @@ class Estimator(Statistic):
     ) -> None:
         plain = isinstance(loss_of(loss), Squared) and not penalty
         if formula is not None and (blocks is not None or block != 1 or intercept is not False):
-            raise invalid("formula", "given without block, blocks and intercept, which it says", formula)
+            raise invalid("formula", "given without block, blocks and intercept", formula)
         block = whole("block", block)
         if blocks is not None and block != 1:
-            raise invalid("block", "left out where blocks are given", block)
+            raise invalid("block", "left out if blocks are given", block)
         for name, flag in (
             ("intercept", intercept),
             ("penalise_intercept", penalise_intercept),
@@ -209,9 +211,9 @@ class Estimator(Statistic):
             if not isinstance(flag, bool | np.bool_):
                 raise invalid(name, "True or False", flag)
         if standard_errors and not plain:
-            raise invalid("standard_errors", "given for linear fits without a penalty alone", True)
+            raise invalid("standard_errors", "given only for linear fits without a penalty", True)
         if spread_within and not standard_errors:
-            raise invalid("spread_within", "given with standard errors alone", spread_within)
+            raise invalid("spread_within", "given only with standard errors", spread_within)
         if weighting not in WEIGHTINGS:
             raise invalid("weighting", "'noise' or 'paper'", weighting)
         settled = {
@@ -261,7 +263,7 @@ class Estimator(Statistic):
         return Models(public, chosen, self.intercept)
 
     def settle(self, public: Public, *, secret: bool = True) -> Estimator:
-        """The same with the formula's terms written out, so that no formula is read again."""
+        """The same with the formula's terms written out, so that the formula is never read again."""
         if self.formula is None:
             return self
         names, intercept = terms_in(self.formula, public)
@@ -272,7 +274,7 @@ class Estimator(Statistic):
         return sum(models.sizes) + self.standard_errors * len(models.terms)
 
     def without(self, unknown: Sequence[str], columns: Outline) -> tuple[Statistic, IntArray] | None:
-        models = self.models(cast(Public, columns))  # of whom nothing but names is asked
+        models = self.models(cast(Public, columns))  # which uses only the names
         gone = {columns.names.index(name) for name in unknown if name in columns.names}
         kept = [all(gone.isdisjoint(term.columns) for term in terms) for terms in models.terms]
         if not any(kept):
@@ -285,7 +287,7 @@ class Estimator(Statistic):
         return left, np.flatnonzero(np.append(own, kept) if self.standard_errors else own)
 
     def fits(self, dataset: Dataset) -> list[Fit]:
-        """The fit of each model, with what is wrong with it where something is."""
+        """The fit of each model, with the reason if it does not solve its equations."""
         if dataset.secret is None:
             raise invalid("dataset", "one with a secret, to be modelled", "no secret")
         if len(dataset.meaning) > 2:
@@ -297,7 +299,7 @@ class Estimator(Statistic):
         ridges = models.ridges(self.penalty, self.penalise_intercept)
         found = [fit(loss, models.design(j), answers, ridge) for j, ridge in enumerate(ridges)]
         if not dataset.meaning and not is_affine(loss, np.nan_to_num(found[0].theta), models.design(0)):
-            rule = "one whose gradient is affine in the answer, as the secret is real numbers"
+            rule = "one whose gradient is affine in the answer, since the secret is a real number"
             raise invalid("loss", rule, self.describe(), "Use linear, logistic or poisson.")
         return found
 
@@ -313,7 +315,7 @@ class Estimator(Statistic):
     def approximate(self, public: Public, std: float) -> str:
         if isinstance(loss_of(self.loss), Squared) or not std:
             return ""
-        # the equations assume that a coefficient's error moves everybody's predictor only a little
+        # the equations assume that a coefficient's error moves nobody's predictor by much
         models = self.models(public)
         designs = map(models.design, range(len(models.terms)))
         reach = max(float(np.sqrt((design**2).sum(axis=1).mean())) for design in designs)
@@ -338,7 +340,7 @@ class Estimator(Statistic):
         typical = np.sqrt(operator**2 @ groups.counts / public.n)
         target = np.where(typical > 0, target, np.nan)
         floor = np.where(typical > 0, FLOOR_SHARE * typical, 1.0)
-        if isinstance(loss, Squared):  # certain but for roundoff, where bound propagation would notice that
+        if isinstance(loss, Squared):  # certain, unless roundoff is so large that bounds would notice it
             roundoff = _ROUNDOFF * (np.abs(operator) @ groups.counts + np.abs(np.nan_to_num(target)))
             doubt = np.hypot(doubt, np.where(roundoff > _PROOF_ROOM, roundoff, 0.0))
         else:  # first order only: nothing is certain
@@ -362,7 +364,7 @@ class Estimator(Statistic):
         return Equations(rows, target, groups.index, gain, reach, doubt, floor, skipped, numbers)
 
     def _residuals(self, models: Models, values: Array) -> Residuals:
-        """What the standard errors say beside the equations."""
+        """What the standard errors say in addition to the equations."""
         thetas = np.split(values, np.cumsum(models.sizes))
         fits = [LinearFit(models.design(j), thetas[j], float(spread)) for j, spread in enumerate(thetas[-1])]
         return Residuals(fits, self.intercept, self.spread_within)
@@ -373,7 +375,7 @@ class Estimator(Statistic):
         return conditions(loss_of(self.loss), self._published(models, values), self.intercept)
 
     def comparable(self) -> Estimator:
-        """The same with the papers' rows: the inverse Hessian mixes everybody into a person's column."""
+        """The same with the papers' rows: the inverse Hessian would mix everybody into a person's column."""
         return replace(self, weighting="paper", standard_errors=False, spread_within=0.0)
 
     def as_plain(self) -> dict[str, Any]:
@@ -392,7 +394,7 @@ class Estimator(Statistic):
 
 
 def _skipped(models: Models, found: Sequence[ScoreRows], typical: Array) -> tuple[str, ...]:
-    """What gives no equation, the models counted by reason."""
+    """The models that give no equation or fewer, counted by reason."""
     silent = np.split(typical == 0, np.cumsum(models.sizes)[:-1])
     reasons = [
         rows.trouble or ("a column of it is zero for everybody" if none.any() else "")

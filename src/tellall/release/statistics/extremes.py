@@ -18,12 +18,12 @@ from tellall.release.statistics.marginals import alike_in, cell_counts, sizes_of
 
 __all__ = ["CellExtremes", "Extremes"]
 
-_EXACT, _LEAST = 1e-7, 1e-12  # the spread that exact numbers are given, of their typical size
+_EXACT, _LEAST = 1e-7, 1e-12  # the spread that exact numbers are given, relative and absolute
 
 
 @dataclass(frozen=True, eq=False)
 class CellExtremes(NumberFacts):
-    """The cell of each person in each table, and people, minimum and maximum of each cell."""
+    """The cell of each person in each table, and each cell's number of people, minimum and maximum."""
 
     cells: Sequence[IntArray]
     people: Array
@@ -33,7 +33,7 @@ class CellExtremes(NumberFacts):
     def limits(self, error: float) -> tuple[Array, Array]:
         n = self.cells[0].size
         low, high = np.full(n, -np.inf), np.full(n, np.inf)
-        for cell in self.cells:  # a value that is not shown limits nobody
+        for cell in self.cells:  # hidden values limit nobody
             low = np.fmax(low, self.least[cell] - error)
             high = np.fmin(high, self.most[cell] + error)
         return low, high
@@ -51,7 +51,7 @@ class Extremes(Statistic):
     Parameters
     ----------
     ways
-        The number of columns in each table, the secret among them; a list of them for tables with their
+        The number of columns in each table, including the secret; a list of numbers for tables with their
         totals and subtotals.
     attributes
         The public column sets to tabulate instead of all of that size: names or indices.
@@ -59,11 +59,11 @@ class Extremes(Statistic):
     Notes
     -----
     All minima come first, then all maxima, tables in lexicographic order of their columns and cells in C
-    order; missing in a cell without people. What they say exactly: everybody's number lies between the
-    largest minimum and the smallest maximum of their cells (`Reconstruction.limits` and every interval keep
-    to that); of one person both are the number itself, and of two people minimum and maximum add up to the
-    sum. In larger cells they are no equations, but for bits: a minimum of 1 and a maximum of 0. One person
-    replaced can move them by as much as numbers differ, so that nothing is promised about noise on them.
+    order; those of a cell without people are missing. They say exactly this. Everybody's number lies between
+    the largest minimum and the smallest maximum of their cells (`Reconstruction.limits` and every interval
+    respect that). In a cell of one person both are the number itself; in a cell of two, they add up to the
+    sum. In larger cells they give equations only for bits: a minimum of 1 and a maximum of 0. Replacing one
+    person can move them by as much as numbers differ, so noise on them promises nothing.
 
     Examples
     --------
@@ -72,7 +72,7 @@ class Extremes(Statistic):
     [2.5, 1.0, 2.5, 4.0]
     """
 
-    scale = "counts"  # numbers have no other
+    scale = "counts"  # the only scale of numbers
     counts_people = False
 
     ways: Ways
@@ -105,7 +105,7 @@ class Extremes(Statistic):
         return {columns.names[place] for chosen in self.sets(columns) for place in chosen}
 
     def _cells(self, public: Public) -> list[IntArray]:
-        """The cell of each person in each table, numbered through all tables."""
+        """The cell of each person in each table; cells are numbered across all tables."""
         sets, start = self.sets(public), 0
         out: list[IntArray] = []
         for columns, size in zip(sets, sizes_of(public, sets), strict=True):

@@ -1,4 +1,4 @@
-"""Fitting: the coefficients at which the gradient of a summed loss vanishes, or why there are none."""
+"""Fitting: finds the coefficients at which the gradient of a summed loss vanishes, or why there are none."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ __all__ = [
 ]
 
 COLLINEAR = 1e-10  # singular values of unit columns below this share of the largest count as zero
-_FLAT = 1e-6  # curvature below this share of that at zero: the fit ran away
+_FLAT = 1e-6  # a fit with curvature below this share of that at zero ran away
 _NEAR, _FAR = 1e-7, 1e-4
 
 
 def gradients(loss: FitLoss, theta: Array, x: Array, y: Array) -> Array:
-    """The gradient of each person's loss, n × k, its shape checked."""
+    """The gradient of each person's loss, n × k; its shape is checked."""
     out = np.asarray(loss.gradient(theta, x, y), dtype=np.float64)
     if out.shape != x.shape:
         raise invalid("loss.gradient", f"one row per person ({x.shape[0]} × {x.shape[1]})", out.shape)
@@ -54,9 +54,9 @@ def hessian(loss: FitLoss, theta: Array, x: Array, y: Array) -> Array:
 
 
 def expected_hessian(loss: FitLoss, theta: Array, x: Array) -> Array:
-    """The Hessian for somebody who does not know the answers: half that of all no, half of all yes.
+    """The Hessian without knowing the answers: the mean of those for all answers no and all answers yes.
 
-    It is the Hessian itself for squared, logistic and Poisson loss, where it does not depend on the answers.
+    For squared, logistic and Poisson loss the Hessian does not depend on the answers, so this is exact.
     """
     no, yes = np.zeros(x.shape[0]), np.ones(x.shape[0])
     return 0.5 * (hessian(loss, theta, x, no) + hessian(loss, theta, x, yes))
@@ -72,15 +72,15 @@ def is_collinear(x: Array) -> bool:
 
 
 def is_flat(loss: FitLoss, theta: Array, x: Array, ridge: Array) -> bool:
-    """Whether the summed loss hardly bends at theta, in some direction, compared with theta = 0.
+    """Whether the summed loss is nearly flat at theta in some direction, compared with theta = 0.
 
     Notes
     -----
-    The least eigenvalue of H(θ) relative to H(0) is compared with 1e-6. Where no finite minimiser exists
-    (separable answers), solvers run along a direction in which the loss flattens out until they give up; for
+    The least eigenvalue of H(θ) relative to H(0) is compared with 1e-6. If no finite minimiser exists
+    (separable answers), solvers run along a direction in which the loss flattens out until they give up. For
     the logistic loss the comparison is with XᵀX/4, so it means that along some direction all fitted
-    probabilities are within about 3e-7 of 0 or 1. A solver that gave up earlier than that did so because
-    the gradient was below its tolerance, so the equation holds to that tolerance and the row may stay.
+    probabilities are within about 3e-7 of 0 or 1. A solver that gave up earlier did so because the gradient
+    was below its tolerance, so the equation holds to that tolerance and the row may stay.
     """
     from scipy.linalg import eigh
 
@@ -103,8 +103,8 @@ def is_kinked(loss: FitLoss, theta: Array, x: Array) -> bool:
 
     Notes
     -----
-    Over a step a thousand times shorter a differentiable gradient changes a thousand times less, a jump does
-    not. Losses of tellall are smooth and are not looked at.
+    Over a step a thousand times shorter, a differentiable gradient changes a thousand times less; a jump does
+    not. tellall's own losses are smooth and are not checked.
     """
     if isinstance(loss, ScoreLoss):
         return False
@@ -138,18 +138,18 @@ def is_affine(loss: FitLoss, theta: Array, x: Array) -> bool:
 
 
 def _lengths(theta: Array, x: Array) -> Array:
-    """A natural length of each coefficient: its own size, or what moves a typical score by one."""
+    """A natural length of each coefficient: its own size, or the change that moves a typical score by one."""
     root = np.sqrt(np.mean(x**2, axis=0))
     return np.maximum(np.abs(theta), 1 / np.where(root > 0, root, 1.0))
 
 
-_SETTLED = 1e-9  # what is left of the gradient, as a share of everybody's gradients added up in size
+_SETTLED = 1e-9  # the remaining gradient, as a share of the sum of everybody's absolute gradients
 _ROUNDS = 200
 
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """The coefficients of one model; ``trouble`` says why they do not solve its equations, if so."""
+    """The coefficients of one model; ``trouble`` says why they do not solve its equations, or is empty."""
 
     theta: Array
     trouble: str = ""
@@ -160,9 +160,9 @@ def fit(loss: FitLoss, x: Array, y: Array, ridge: Array) -> Fit:
 
     Notes
     -----
-    Squared loss by an orthogonal factorisation of unit columns, one of the solutions where they are
-    dependent. Any other loss by Newton steps, shortened until they improve, until the gradient is as small
-    as rounding lets it be; O(rounds · n k²).
+    Squared loss is solved by least squares on unit columns; if they are dependent, the result is one of the
+    solutions. Any other loss is minimised by Newton steps, shortened until they improve, until the gradient
+    is as small as rounding allows; O(rounds · n k²).
     """
     if isinstance(loss, Squared):
         return Fit(_least_squares(x, y, ridge))
@@ -176,13 +176,13 @@ def fit(loss: FitLoss, x: Array, y: Array, ridge: Array) -> Fit:
     return Fit(theta, trouble_at(loss, theta, x, ridge))
 
 
-_FLAT_FITTING = "no finite fit (separable answers); its signs may still give them away; they are not used"
+_FLAT_FITTING = "no finite fit (separable answers); its signs may still give answers away, but are not used"
 
 
 def trouble_at(loss: FitLoss, theta: Array, x: Array, ridge: Array) -> str:
-    """Why the gradient at these coefficients gives no equations, as far as one without the answers can see.
+    """Why the gradient at these coefficients gives no equations, as far as that shows without the answers.
 
-    Empty if no reason is found. A minimum on the boundary of a constraint cannot be seen.
+    Empty if no reason is found. A minimum on the boundary of a constraint is not detected.
     """
     if isinstance(loss, Squared):
         return ""
@@ -205,7 +205,7 @@ def _least_squares(x: Array, y: Array, ridge: Array) -> Array:
 
 
 def _newton(loss: FitLoss, x: Array, y: Array, ridge: Array) -> tuple[Array, float]:
-    """Where damped Newton steps from zero end, and the share of the gradient that is left there."""
+    """The best point of damped Newton steps from zero, and the share of the gradient that is left there."""
     theta: Array = np.zeros(x.shape[1])
     merit = _merit(loss, x, y, ridge)
     left, best = _left(loss, theta, x, y, ridge), theta
@@ -220,7 +220,7 @@ def _newton(loss: FitLoss, x: Array, y: Array, ridge: Array) -> tuple[Array, flo
         share = _left(loss, theta, x, y, ridge)
         if share < left:
             left, best = share, theta
-        elif left <= _SETTLED:  # rounding is all that moves it now
+        elif left <= _SETTLED:  # only rounding moves it now
             break
         if left == 0 or (left > _SETTLED and np.abs(x @ theta).max(initial=0.0) > 1e4):
             break
@@ -228,7 +228,7 @@ def _newton(loss: FitLoss, x: Array, y: Array, ridge: Array) -> tuple[Array, flo
 
 
 def _newton_step(loss: FitLoss, theta: Array, x: Array, y: Array, ridge: Array) -> Array:
-    """−|H|⁻¹ G: downhill also where the loss is not convex."""
+    """The step −|H|⁻¹ G, which goes downhill even if the loss is not convex."""
     from scipy.linalg import eigh
 
     gradient = gradients(loss, theta, x, y).sum(axis=0) + ridge * theta
@@ -244,7 +244,7 @@ def _newton_step(loss: FitLoss, theta: Array, x: Array, y: Array, ridge: Array) 
 
 
 def _merit(loss: FitLoss, x: Array, y: Array, ridge: Array) -> Callable[[Array], float]:
-    """What a step must not raise: the summed loss where it is known, else the size of its gradient."""
+    """What a step must not increase: the summed loss if it is known, else the size of its gradient."""
     value = getattr(loss, "value", None)
 
     def of_value(theta: Array) -> float:
@@ -259,7 +259,7 @@ def _merit(loss: FitLoss, x: Array, y: Array, ridge: Array) -> Callable[[Array],
 
 
 def _shorten(merit: Callable[[Array], float], theta: Array, step: Array) -> Array | None:
-    """The longest of the halved steps that does not raise the merit beyond rounding."""
+    """The point after the longest halved step that does not increase the merit; None if there is none."""
     now = merit(theta)
     room = 1e-13 * max(abs(now), 1e-300)
     for halvings in range(40):
@@ -271,7 +271,7 @@ def _shorten(merit: Callable[[Array], float], theta: Array, step: Array) -> Arra
 
 
 def _left(loss: FitLoss, theta: Array, x: Array, y: Array, ridge: Array) -> float:
-    """The largest entry of the gradient as a share of the sizes it is a sum of."""
+    """The largest entry of the gradient, as a share of the absolute values that it sums."""
     with np.errstate(over="ignore", invalid="ignore"):
         each = gradients(loss, theta, x, y)
         total = np.abs(each.sum(axis=0) + ridge * theta)

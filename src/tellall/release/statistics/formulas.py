@@ -20,10 +20,10 @@ _ONE = "Intercept"
 
 
 def check_formula(formula: str | None) -> str | None:
-    """The formula, if it is made of columns, C(column), + - * : and 0 or 1 alone.
+    """The formula; an error unless it has only columns, C(column), + - * : ( ) and 0 or 1.
 
-    A release may come from anybody, and formulaic evaluates whatever else a formula holds: so nothing else is
-    let through.
+    A release may come from anybody, and formulaic evaluates everything in a formula, so nothing else is
+    allowed.
 
     Examples
     --------
@@ -54,21 +54,21 @@ def terms_in(formula: str, public: Public) -> tuple[tuple[str, ...], bool]:
         from formulaic import model_matrix
     except ImportError:
         advice = "Install tellall with the extra 'formulas'."
-        raise invalid("formula", "left out where formulaic is not installed", formula, advice) from None
+        raise invalid("formula", "left out, since formulaic is not installed", formula, advice) from None
     places = sorted(public.position(name, "formula") for name in _columns_in(formula))
     if not places:
         raise invalid("formula", "one with a public column", formula)
     frame = pd.DataFrame({public.names[place]: _column(public, place) for place in places})
     try:
         names = [str(name) for name in model_matrix(formula.partition("~")[2].strip(), frame).columns]
-    except Exception as error:  # of whatever kind: what formulaic cannot read, nobody else can
+    except Exception as error:  # formulaic raises errors of many kinds
         raise invalid("formula", "one that formulaic reads", formula) from error
     terms = tuple(name for name in names if name != _ONE)
     return terms, _ONE in names
 
 
 def _column(public: Public, place: int) -> Any:
-    """A column as a formula sees it: numbers, whole ones as such, or text."""
+    """A column as a formula sees it: integers if all numbers are whole, other numbers, or text."""
     column = public.columns[place]
     numbers = public.numbers[place] if public.numbers else None
     if numbers is None and column.labels != ("0", "1"):

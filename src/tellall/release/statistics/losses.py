@@ -209,7 +209,7 @@ def loss_of(loss: Any) -> FitLoss:
 
 
 def loss_name(loss: Any) -> str:
-    """The name by which a loss is saved: tellall's own, or "module:NAME" where its module holds it."""
+    """The name by which a loss is saved: tellall's own, or "module:NAME" if its module holds it."""
     if isinstance(loss, str):
         return loss
     for name, known in LOSSES.items():

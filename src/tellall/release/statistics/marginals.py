@@ -1,4 +1,4 @@
-"""Marginals: tables of the secret with public columns, every cell."""
+"""Marginals: tables of the secret with public columns, with every cell."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ __all__ = [
 ]
 
 RATES = "rates"
-_WHOLE = 1e-6  # a rate of people times how many they are, from a whole number
+_WHOLE = 1e-6  # how far a rate times its number of people may be from a whole number
 _MOST_MEMBERSHIPS = 500_000_000
 
 
@@ -60,9 +60,9 @@ class Marginals(Statistic):
     Parameters
     ----------
     ways
-        The number of columns in each table, the secret among them; a list of them for tables with their
-        totals and subtotals, ``[1, 2, 3]``. People without a secret publish :class:`Tables` of this many
-        public columns instead.
+        The number of columns in each table, including the secret; a list of numbers such as ``[1, 2, 3]`` for
+        tables with their totals and subtotals. For people without a secret, :class:`Tables` of this many
+        public columns are published instead.
     attributes
         The public column sets to tabulate instead of all of that size: names or indices.
     scale
@@ -78,14 +78,14 @@ class Marginals(Statistic):
 
         value(c, 1) = Σ_{i in c} s_i,        value(c, 0) = N_c − Σ_{i in c} s_i,
 
-    and of a secret of more than two values every value has its own unknowns, value(c, v) = Σ_{i in c} s_iv:
-    which is the attribute reduction of the contingency-tables paper (Sec. 2) with every cell
-    pattern used, not only "all ones". One person replaced moves two cells of each table by one each:
-    L1 sensitivity 2t, L2 sensitivity √(2t) for t tables. Who is in a cell is public, so a rate times N_c is a
-    count whose error is N_c times the rate's. A cell that one person leaves and one that the new one enters
-    move their rates by 2 at most each, in sum, and by √2 in length: L1 4t, L2 2√t. The rates of a cell
-    without people are missing. With weights s_i is multiplied by w_i and N_c becomes W_c = Σ w_i; sums of
-    weights prove nothing.
+    and if the secret has more than two values, each has its own unknowns, value(c, v) = Σ_{i in c} s_iv.
+    This is the attribute reduction of the contingency-tables paper (Sec. 2) with every cell
+    pattern used, not only "all ones". Replacing one person moves two cells of each table by one each:
+    L1 sensitivity 2t, L2 sensitivity √(2t) for t tables. It is public who is in a cell, so a rate times N_c
+    is a count whose error is N_c times the rate's. The cell that the old person leaves and the cell that the
+    new one enters each have rates that move by at most 2 in sum and √2 in length: L1 4t, L2 2√t. The rates of
+    a cell without people are missing. With weights, s_i is multiplied by w_i and N_c becomes W_c = Σ w_i;
+    sums of weights prove nothing.
 
     Examples
     --------
@@ -113,7 +113,7 @@ class Marginals(Statistic):
         object.__setattr__(self, "scale", check_scale(scale, (*SCALES, RATES)))
         object.__setattr__(self, "weights", check_weights(weights))
         if weights is not None and scale == "fractions":
-            raise invalid("scale", "'counts' or 'rates', where there are weights", scale)
+            raise invalid("scale", "'counts' or 'rates' if there are weights", scale)
         object.__setattr__(self, "counts_people", scale != RATES and weights is None)
 
     @property
@@ -141,9 +141,9 @@ class Marginals(Statistic):
         return 2 * sum(sizes_of(public, self.sets(public)))
 
     def sensitivity(self, public: Outline) -> tuple[float, float] | None:
-        """The L1 and L2 sensitivities of what is published, one person replaced; None with weights."""
+        """The L1 and L2 sensitivities of the published numbers, one person replaced; None with weights."""
         tables = len(self.sets(public))
-        if self.weights is not None:  # which the new person may have is not known
+        if self.weights is not None:  # the new person's weight is not known
             return None
         if self.scale == RATES:
             return 4.0 * tables, 2 * sqrt(tables)
@@ -155,9 +155,9 @@ class Marginals(Statistic):
         if secret:
             return self
         if self.attributes is not None or not isinstance(self.ways, int):
-            raise invalid("attributes", "left out where there is no secret", "some", "Use Tables.")
+            raise invalid("attributes", "left out if there is no secret", "some", "Use Tables.")
         if self.scale == RATES:
-            raise invalid("scale", "'counts' or 'fractions' where there is no secret", self.scale)
+            raise invalid("scale", "'counts' or 'fractions' if there is no secret", self.scale)
         return Tables(self.ways, scale=self.scale, weights=self.weights)
 
     def units(self, public: Outline) -> float:
@@ -181,7 +181,7 @@ class Marginals(Statistic):
             return np.asarray((each / each.sum(axis=1, keepdims=True)).ravel())
 
     def _weighted(self, dataset: Dataset | Stored, sets: list[tuple[int, ...]]) -> Array:
-        """The weights of the people in each cell, the secret last."""
+        """The total weight of the people in each cell, the secret last."""
         if isinstance(dataset, Stored):
             raise invalid("weights", "left out for people in a store", self.weights, "Load them first.")
         assert dataset.secret is not None, "values asked for it"
@@ -222,9 +222,9 @@ class Marginals(Statistic):
         else:  # one block of people per value; the cells of a table have the secret last
             order = np.arange(levels * cells).reshape(levels, cells).T.ravel()
             operator = RowSelect(BlockDiagonal([tables] * levels), order)
-        if not self.counts_people:  # a cell without people has no rate, and its weights say nothing
+        if not self.counts_people:  # a cell without people has no rate and no weight
             target = np.where(whole_cells > 0, target, np.nan)
-        # sums of weights are off in their last digits, so they prove nothing
+        # sums of weights are inexact in their last digits, so they prove nothing
         doubt = 0.0 if self.weights is None else _WHOLE * np.maximum(whole_cells, 1e-300)
         alike = alike_in(public, sets, self.weights)
         return Equations(operator, target, alike, gain, gain, doubt)
@@ -247,7 +247,7 @@ def weighted_cells(public: Public, sets: list[tuple[int, ...]], weights: str | N
 
 
 def alike_in(public: Public, sets: Sequence[tuple[int, ...]], weights: str | None) -> IntArray:
-    """A label per person, equal for people in the same cells with the same weight."""
+    """A label per person; people in the same cells with the same weight have equal labels."""
     used = sorted({column for columns in sets for column in columns})
     if len(used) == len(public.columns) and weights is None:
         return public.patterns.index
@@ -269,7 +269,7 @@ def sizes_of(public: Outline, sets: Sequence[tuple[int, ...]]) -> list[int]:
 
 
 def cell_counts(public: Public, sets: list[tuple[int, ...]]) -> LinearOperator:
-    """The operator that counts people per cell, for every table."""
+    """The operator that counts the people in every cell of every table."""
     sizes = sizes_of(public, sets)
     if 2 * sum(sizes) > MOST_CELLS:
         raise too_large("cells", 2 * sum(sizes))
@@ -295,10 +295,10 @@ def _flat_codes(public: Public, columns: tuple[int, ...]) -> IntArray:
 
 
 def _products_are_cheaper(public: Public, sets: list[tuple[int, ...]]) -> bool:
-    """Whether matrix products over indicators beat counting: all tables of few-valued columns.
+    """Whether matrix products over indicators beat counting, as for all tables of columns with few values.
 
-    A product costs about 2 L^k/k! · n flops for L indicators, counting C(d, k) · n memory accesses of some
-    hundred flops' time each; measured on this code, the two cross near a factor of 100.
+    A product costs about 2 L^k/k! · n flops for L indicators. Counting costs C(d, k) · n memory accesses,
+    each as slow as some hundred flops; measured on this code, the two cross near a factor of 100.
     """
     k, d = (len(sets[0]) if sets else 0), len(public.columns)
     if k not in (2, 3) or not _is_every(sets, d, k):
@@ -324,7 +324,7 @@ def _as_moments(public: Public, sets: list[tuple[int, ...]]) -> LinearOperator:
 def _moment_rows(sets: IntArray, levels: IntArray, starts: IntArray) -> IntArray:
     """The indices of the tables' cells among all products of indicators, in lexicographic order.
 
-    One row of `sets` per table; all cells of all tables at once, by the digits of their numbers.
+    `sets` has one row per table. All cells of all tables are done at once, by the digits of their indices.
     """
     sizes = levels[sets].prod(axis=1)
     table = np.repeat(np.arange(len(sets)), sizes)

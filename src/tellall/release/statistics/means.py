@@ -1,4 +1,4 @@
-"""Means: the mean of every public column, the statistic that tracing attacks."""
+"""Means: the mean of every public column, the statistic that tracing attacks use."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ class Means(Statistic):
     -----
     Bits give their frequency, genotypes 0/1/2 the mean number of alleles (twice the allele frequency), reals
     their mean; people whose value is missing are left out of that column's mean. Means of public columns say
-    nothing about the secret bit, so they have no equations: what they give away is who took part, which is
-    `trace`. One person replaced moves each mean by at most its range over n. O(n·d).
+    nothing about the secret bit, so they have no equations. They give away who took part; see `trace`.
+    Replacing one person moves each mean by at most the column's range over n. O(n·d).
 
     Examples
     --------
@@ -59,5 +59,5 @@ class Means(Statistic):
 
     def equations(self, public: Public, values: Array) -> Never:
         raise CannotLinearise(
-            "Means of public columns say nothing about the secret. They tell who took part: use trace."
+            "Means of public columns say nothing about the secret. They reveal who took part: use trace."
         )

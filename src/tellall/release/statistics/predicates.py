@@ -48,7 +48,7 @@ class Indicators:
     """The 0/1 attributes of a public table.
 
     A column of bits is one attribute under its own name; any other column has one attribute per category,
-    named "column = category", the columns in their order and the categories in that of their codes.
+    named "column = category". Attributes follow the order of the columns and of the categories' codes.
 
     Examples
     --------
@@ -62,7 +62,7 @@ class Indicators:
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """What each attribute is called."""
+        """The name of each attribute."""
         names: list[str] = []
         for column in self.public.columns:
             if _is_bit(column.labels):
@@ -76,7 +76,7 @@ class Indicators:
 
     @cached_property
     def factor(self) -> Factor:
-        """Attributes × people, for products: packed where they are many."""
+        """Attributes × people, for products; packed if they are many."""
         codes = self.public.codes
         if isinstance(codes, Bits) and len(self) == len(codes):
             return Packed(codes.packed, codes.people)
@@ -127,7 +127,7 @@ def _is_bit(labels: tuple[str, ...]) -> bool:
 TUPLES = ("distinct", "all")
 _MOST_VALUES = 50_000_000
 _MOST_ENTRIES = 250_000_000
-_WORTH_ALL = 4  # products over all tuples pay where they are at most this many times those chosen
+_WORTH_ALL = 4  # products over all tuples pay if there are at most this many times as many as chosen sets
 
 
 @dataclass(frozen=True)
@@ -140,12 +140,12 @@ class Predicates(Statistic):
         "and", "or", "xor", "majority", "nae", "mux", or a truth table of 2**ways bits: the index of a point
         is its bits read as a binary number, the first attribute most significant, the secret last.
     ways
-        The number of variables, the secret counted: 2 to 5. By default read off the truth table.
+        The number of variables including the secret: 2 to 5. By default taken from the truth table.
     attributes
         The attribute sets to count instead of all: names or indices among the attributes (see Notes).
     tuples
-        "distinct": sets of different attributes where f is symmetric in them, ordered tuples of different
-        attributes otherwise; "all": {1..d}^(ways − 1) with repetitions, as in the paper, in C order.
+        "distinct": sets of different attributes if f is symmetric in them, otherwise ordered tuples of
+        different attributes; "all": {1..d}^(ways − 1) with repetitions, as in the paper, in C order.
     scale
         "counts", or "fractions" of all people.
 
@@ -156,11 +156,10 @@ class Predicates(Statistic):
 
         value_J = Σ_i f0(x_iJ) + Σ_i f2(x_iJ) s_i,
 
-    the first sum known to everybody (linear-reconstruction, Eq. 2 and 3). The operator is never formed
-    (`RowFunction`); its attributes are packed, eight people to a byte, from 2^24 bits
-    on. Where f is degenerate no theorem promises that the attack works;
-    the rank of the evidence decides. One person replaced moves each count by at most one: L1 sensitivity at
-    most m, L2 at most √m for m counts.
+    where the first sum is public (linear-reconstruction, Eq. 2 and 3). The operator is not formed, except for
+    a few chosen sets (`RowFunction`); its attributes are packed, eight people to a byte, from 2^24 bits on.
+    If f is degenerate, no theorem promises that the attack works; the rank of the evidence decides. Replacing
+    one person moves each count by at most one: L1 sensitivity at most m, L2 at most √m for m counts.
 
     Examples
     --------
@@ -233,7 +232,7 @@ class Predicates(Statistic):
         return comb(d, k) if self._symmetric else perm(d, k)
 
     def without(self, unknown: Sequence[str], columns: Outline) -> tuple[Statistic, IntArray] | None:
-        """What is left where sets were chosen by name; what all of them are depends on every column."""
+        """What is left if sets were chosen by name; otherwise None, since all sets depend on every column."""
         sets = self.attributes or ()
         gone = {*unknown}
         kept = [
@@ -271,7 +270,7 @@ class Predicates(Statistic):
 
     def equations_on(self, device: Device, public: Public, values: Array) -> Equations:
         known, operator = self._counts(public, device)
-        if self.attributes is None:  # all columns: people are alike where they are alike in all
+        if self.attributes is None:  # all columns are used: people are alike if all their columns are equal
             return Equations(operator, values - known, public.patterns.index)
         indicators = Indicators(public)
         used = sorted({index for indices in self._indices(indicators) for index in indices})
@@ -285,10 +284,10 @@ class Predicates(Statistic):
     def _counts(
         self, public: Public, device: Device, secret: npt.NDArray[Any] | None = None
     ) -> tuple[Array, LinearOperator]:
-        """Σ f0, which everybody knows, and Σ f2 s where a secret is given; and the operator of f2."""
+        """The counts Σ f0, which are public, plus Σ f2 s if a secret is given; and the operator of f2."""
         if self.size(public) > _MOST_VALUES:
             raise invalid(
-                "ways", f"such that at most {_MOST_VALUES:,} counts are published", f"{self.size(public):,}"
+                "ways", f"so small that at most {_MOST_VALUES:,} counts result", f"{self.size(public):,}"
             )
         f0, f2 = split(self.table)
         make = self._rows_of(public)
@@ -297,7 +296,7 @@ class Predicates(Statistic):
         if secret is not None:
             weights += secret
         line, counts = line_through(f2, f0), np.zeros(operator.shape[0])
-        if line is not None:  # f0 = start + slope f2: one product for both, where one is needed at all
+        if line is not None:  # f0 = start + slope f2: one product serves both, if one is needed at all
             counts += line[0] * public.n
             weights += line[1]
         else:
@@ -308,7 +307,7 @@ class Predicates(Statistic):
         return counts, operator
 
     def _rows_of(self, public: Public) -> Callable[[npt.NDArray[Any]], LinearOperator]:
-        """The operator of any function of the attributes, a row per count."""
+        """A function that gives the operator of any truth table of the attributes, a row per count."""
         indicators = Indicators(public)
         if self.attributes is None:
             order = "all" if self.tuples == "all" else "subsets" if self._symmetric else "ordered"
@@ -334,7 +333,7 @@ class Predicates(Statistic):
 
 
 def _simplest(operator: RowFunction) -> LinearOperator:
-    """The operator as plain moments, where one product of a factor is all it is."""
+    """The operator as plain moments, if it is just one product of attributes; else unchanged."""
     top = operator.table.size - 1
     if operator.tuples == "subsets" and operator.k <= 3 and operator.coefficients == {top: 1.0}:
         return Moments(operator.factor, operator.k)
@@ -348,7 +347,7 @@ def _exact_type(operator: LinearOperator) -> type[np.floating[Any]]:
 
 
 def _rows_are_cheaper(used: int, sets: int, k: int) -> bool:
-    """Whether the sets of k are few among all tuples of the attributes used: then their rows are formed."""
+    """Whether the sets of k are so few among all tuples of the used attributes that their rows are formed."""
     return bool(used**k > _WORTH_ALL * sets)
 
 

@@ -14,7 +14,7 @@ from tellall.release.numbers import NumberFacts, ToldSpread
 __all__ = ["LinearFit", "Residuals", "residual_spread", "spread_of_errors"]
 
 _ROOM = 1e-9  # of floating point, as a share of a number
-_KNOWN_TO = 0.05  # how far off a variance may be to be told, relative
+_KNOWN_TO = 0.05  # largest relative error of a variance that still counts as known
 _RANK = 1e-10
 _WHOLE = 1e-5
 
@@ -27,19 +27,19 @@ def _basis(x: Array) -> Array:
 
 
 def residual_spread(x: Array, answers: Array, theta: Array) -> float:
-    """σ̂ = √(RSS/(n − rank)), by which every standard error of the fit is a known multiple; NaN without room.
+    """The residual spread σ̂ = √(RSS/(n − rank)) of a linear fit; NaN if n = rank.
 
-    se_j = σ̂ √[(XᵀX)⁻¹]_jj, so that all standard errors of one fit say this one number.
+    se_j = σ̂ √[(XᵀX)⁻¹]_jj, so all standard errors of one fit are known multiples of this one number.
     """
     room = x.shape[0] - _basis(x).shape[1]
     return float(np.sqrt(np.sum((answers - x @ theta) ** 2) / room)) if room > 0 else float("nan")
 
 
 def spread_of_errors(x: Array, errors: Array, within: Array) -> tuple[float, float]:
-    """σ̂ as printed standard errors tell it, each off by at most so much; and how far off that may be.
+    """The residual spread σ̂ worked out from printed standard errors, and how far off it may be.
 
-    se_j = σ̂ √[(XᵀX)⁻¹]_jj, so that each of them gives a range of σ̂, and all ranges hold together. Ranges that
-    have nothing in common are refused: such errors are robust, or of a fit to other people.
+    se_j = σ̂ √[(XᵀX)⁻¹]_jj, so each standard error, off by at most ``within``, gives a range of σ̂. If the
+    ranges have nothing in common, the errors are robust or of a fit to other people, and are refused.
 
     Examples
     --------
@@ -60,7 +60,7 @@ def spread_of_errors(x: Array, errors: Array, within: Array) -> tuple[float, flo
 
 @dataclass(frozen=True, eq=False)
 class LinearFit:
-    """A published least-squares fit: the matrix, a row per person, coefficients and residual spread."""
+    """A published least-squares fit: the matrix (a row per person), coefficients and residual spread."""
 
     x: Array
     theta: Array
@@ -74,23 +74,24 @@ class LinearFit:
 
 @dataclass(frozen=True, eq=False)
 class Residuals(NumberFacts):
-    """What coefficients together with their standard errors say.
+    """What linear coefficients together with their standard errors say about people.
 
     Notes
     -----
     RSS = (n − k) σ̂² and the normal equations Xᵀ(y − Xθ) = 0 give one quadratic equation,
     Σ y² = RSS + ‖Xθ‖². What follows from it:
 
-    - Everybody's number has limits. r = y − Xθ is orthogonal to the columns of X, so that with the projection
-      M = 1 − X(XᵀX)⁻¹Xᵀ, symmetric and M² = M, r = M r and r_i = ⟨M e_i, r⟩. By Cauchy and Schwarz
-      |r_i| ≤ ‖M e_i‖ ‖r‖ = √M_ii √RSS = √((1 − h_i) RSS), h_i the leverage. It is attained by
-      r = √RSS M e_i/‖M e_i‖, so no better limit follows from this fit alone. Coefficients that are off by
-      at most b move the centre by at most b Σ_j |x_ij|, and σ̂ the radius by √((n − k)(1 − h_i)) b.
-    - The spread over people is known, with an intercept: mean(Xθ) is the mean, and the variance is
+    - Everybody's number has limits. r = y − Xθ is orthogonal to the columns of X. With the projection
+      M = 1 − X(XᵀX)⁻¹Xᵀ, which is symmetric and has M² = M, it follows that r = M r and r_i = ⟨M e_i, r⟩. By
+      Cauchy and Schwarz |r_i| ≤ ‖M e_i‖ ‖r‖ = √M_ii √RSS = √((1 − h_i) RSS), where h_i is the leverage. It is
+      attained by r = √RSS M e_i/‖M e_i‖, so no better limit follows from this fit alone. Coefficients that
+      are off by at most b move the centre by at most b Σ_j |x_ij|, and a σ̂ that is off by at most b changes
+      the radius by at most √((n − k)(1 − h_i)) b.
+    - With an intercept, the spread over people is known: mean(Xθ) is the mean, and the variance is
       RSS/n + var(Xθ). A regression without standard errors does not show how far people are from its line.
     - A σ̂ that was worked out from printed standard errors is off by at most `within`.
-    - Bits: Σ s² = Σ s, so that the quadratic equation is linear: the number of people with the secret. With
-      an intercept the coefficients say that number already.
+    - For bits, Σ s² = Σ s, so the quadratic equation becomes linear: it gives the number of people with the
+      secret. With an intercept the coefficients give that number already.
     """
 
     fits: Sequence[LinearFit]
@@ -133,9 +134,9 @@ class Residuals(NumberFacts):
         return None
 
     def of_bits(self) -> Array:
-        """NaN for each coefficient, then the number of people with the secret, once for each fit.
+        """NaN for each coefficient, then for each fit the number of people with the secret.
 
-        NaN where that is not a whole number: such values are not about bits.
+        That number is NaN if it is not whole, since such values are not about bits.
         """
         coefficients = sum(fit.theta.size for fit in self.fits)
         people = []

@@ -18,18 +18,18 @@ _LOST = "not published (suppressed, or there is no such fit)"
 
 @dataclass(frozen=True, eq=False)
 class PublishedModel:
-    """One model as the world sees it.
+    """One model as published.
 
     Attributes
     ----------
     theta
-        Its coefficients, missing (NaN) where suppressed.
+        Its coefficients; suppressed ones are missing (NaN).
     x, counts
         The distinct rows of its columns and how many people have each.
     ridge
         The penalty of each coefficient.
     tolerance
-        The standard deviation of what its solver left of each entry of the mean gradient.
+        The standard deviation of each entry of the mean gradient that its solver left.
     """
 
     theta: Array
@@ -40,7 +40,7 @@ class PublishedModel:
 
     @property
     def everybody(self) -> Array:
-        """The rows of all people, in no order."""
+        """The rows of all people, in no particular order."""
         return np.repeat(self.x, self.counts.astype(np.intp), axis=0)
 
 
@@ -57,18 +57,18 @@ class ScoreRows:
 
 
 def score_rows(loss: FitLoss, model: PublishedModel, weighting: str) -> ScoreRows:
-    """What the coefficients of one model say about people.
+    """The equations that the coefficients of one model give about people.
 
     Notes
     -----
     At the fit the gradient vanishes: Σ_i ∂ℓ(θ; x_i, s_i) + Λθ = 0. With ℓ₀ = ∂ℓ(·, 0) and
-    ℓ₂ = ∂ℓ(·, 1) − ∂ℓ(·, 0) that is, for every bit and for every real s_i in which ∂ℓ is affine,
+    ℓ₂ = ∂ℓ(·, 1) − ∂ℓ(·, 0) this becomes, for bits and for real s_i in which ∂ℓ is affine,
 
         −Σ_i ℓ₂(θ; x_i) s_i = Σ_i ℓ₀(θ; x_i) + Λθ          (linear-reconstruction, Eqs. 11 to 15).
 
-    "paper": these rows, at the published θ~ = θ + e; their error is H e to first order. "noise": the same
-    multiplied by H⁻¹, so that each row's error is its own coefficient's. For squared loss that is
-    θ~ = (XᵀX + Λ)⁻¹ Xᵀ s + e, exact, and a coefficient that is missing costs only its own row.
+    Weighting "paper" uses these rows at the published θ~ = θ + e; their error is H e to first order. "noise"
+    multiplies them by H⁻¹, so that each row's error is that of its own coefficient. For squared loss this is
+    exactly θ~ = (XᵀX + Λ)⁻¹ Xᵀ s + e, and a missing coefficient costs only its own row.
     """
     if isinstance(loss, Squared):
         return _plain_squares(model) if weighting == "paper" else _whitened_squares(model)
@@ -91,14 +91,14 @@ def score_rows(loss: FitLoss, model: PublishedModel, weighting: str) -> ScoreRow
 
 
 def _plain_squares(model: PublishedModel) -> ScoreRows:
-    """Xᵀ s = (XᵀX + Λ) θ~."""
+    """The rows Xᵀ s = (XᵀX + Λ) θ~."""
     matrix = model.x.T @ (model.counts[:, None] * model.x) + np.diag(model.ridge)
     rows = _plain(model.x.T, matrix @ model.theta, matrix, model.tolerance * model.counts.sum())
     return replace(rows, trouble=_LOST if np.isnan(model.theta).any() else "")
 
 
 def _whitened_squares(model: PublishedModel) -> ScoreRows:
-    """(XᵀX + Λ)⁻¹ Xᵀ s = θ~, from an orthogonal factorisation of unit columns."""
+    """The rows (XᵀX + Λ)⁻¹ Xᵀ s = θ~, from an orthogonal factorisation of unit columns."""
     from scipy.linalg import solve_triangular
 
     root = np.sqrt(model.counts)[:, None]
@@ -120,9 +120,10 @@ def _whitened_squares(model: PublishedModel) -> ScoreRows:
 
 
 def _rotated_squares(model: PublishedModel, tall: Array) -> ScoreRows:
-    """For dependent columns: Vᵀθ~ = S⁻¹ Uᵀ s with X = U S Vᵀ cut at its rank; as white, and fewer rows.
+    """The rows Vᵀθ~ = S⁻¹ Uᵀ s for dependent columns, with X = U S Vᵀ cut at its rank.
 
-    Every least-squares solution satisfies XᵀX θ = Xᵀ s, so these hold whichever of them was published.
+    Independent errors of the coefficients stay independent, but there are fewer rows. Every least-squares
+    solution satisfies XᵀX θ = Xᵀ s, so these rows hold whichever solution was published.
     """
     left, singular, right = np.linalg.svd(tall, full_matrices=False)
     kept = singular > COLLINEAR * singular[0] if singular[0] > 0 else np.zeros(singular.size, dtype=bool)
@@ -162,10 +163,10 @@ class Conditions:
     Attributes
     ----------
     lipschitz
-        λ: the largest over people and models of the Lipschitz constant of one person's gradient
+        λ: the Lipschitz constant of one person's gradient, the largest over people and models
         (linear-reconstruction, Definition 9).
     everywhere
-        Whether it holds for all coefficients; otherwise it is taken at the published ones.
+        Whether it holds for all coefficients; otherwise only at the published ones.
     lipschitz_total
         Λ ≤ λ n: the largest eigenvalue of a model's summed Hessian at the published coefficients.
     variance
@@ -197,7 +198,7 @@ class Conditions:
 
 
 def conditions(loss: FitLoss, models: Sequence[PublishedModel], intercept: bool) -> Conditions:
-    """The conditions at the published coefficients; models with a missing one are passed over."""
+    """The conditions at the published coefficients; models with a missing coefficient are skipped."""
     shown = [model for model in models if not np.isnan(model.theta).any()]
     people = float(models[0].counts.sum()) if models else 0.0
     each = max((_largest_each(loss, model) for model in shown), default=np.nan)

@@ -1,4 +1,4 @@
-"""Conditions on people in a store: who satisfies them, as codes that a store can count by."""
+"""Conditions on people in a store, translated to codes by which a store can count."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from tellall.release.statistics.conditions import Condition, Subset, column_of
 
 __all__ = ["people_of_store"]
 
-_MOST_COMBINATIONS = 10_000_000  # of the values that a condition tells apart
+_MOST_COMBINATIONS = 10_000_000  # of values that a condition distinguishes
 
 
 def people_of_store(subset: Subset, people: Stored) -> Stored:
-    """The people of a store who satisfy a condition; a mask is refused, as a store has no order.
+    """The people of a store who satisfy a condition; a mask is refused, since a store has no order.
 
     Notes
     -----
-    Each column that the condition is about is coded at least as finely as its comparisons: numbers at the
-    values that they are compared with and just below, text by its values. The condition is then true or
-    false of every combination of codes.
+    Each column in the condition is coded finely enough for its comparisons: numbers are cut at the values
+    they are compared with and just below, text is coded by its values. The condition is then either true or
+    false for each combination of codes.
     """
     if not isinstance(subset, Condition):
         advice = "People in a store have no order. Load them to use a mask."
@@ -50,7 +50,7 @@ def people_of_store(subset: Subset, people: Stored) -> Stored:
 
 
 def _finer(coding: Coding, values: frozenset[float | str]) -> Coding:
-    """The coding of a column that tells these numbers from all others; text is as fine as it can be."""
+    """A coding of a column that tells these numbers from all others; the coding of text is unchanged."""
     if coding.above is None:
         return coding
     compared = np.array([value for value in values if not isinstance(value, str)], dtype=np.float64)
@@ -62,7 +62,7 @@ def _finer(coding: Coding, values: frozenset[float | str]) -> Coding:
 
 
 def _number(coding: Coding, codes: IntArray) -> Array | None:
-    """A number that people with each code may have, NaN where it is missing; None of text."""
+    """A number that people with each code can have, NaN for missing ones; None for text."""
     if coding.above is None:
         return None
     missing = [np.nan] if coding.column.gaps else []

@@ -1,4 +1,4 @@
-"""SubsetCounts: how many in each of some subsets of people have the secret."""
+"""SubsetCounts: how many people in each given subset have the secret."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from tellall.release.statistics.conditions import (
 
 __all__ = ["SubsetCounts"]
 
-_MANY = 1_000_000  # memberships from which a matrix of few ones is kept as its ones
+_MANY = 1_000_000  # memberships from which a matrix with few ones is kept sparse
 _FEW_ONES = 0.1
 _MOST_MEMBERSHIPS = 500_000_000
 
@@ -48,11 +48,11 @@ class SubsetCounts(Statistic):
 
     Notes
     -----
-    value_j = Σ_{i in subset j} s_i: the operator is the 0/1 matrix of memberships, kept sparse where it is
-    large and has few ones. The same subset published r times with the same value is one answer given r times
-    (query engines repeat themselves), so each of them counts as 1/r of an answer. One person replaced moves
-    each count by at most one: L1 sensitivity m, L2 √m for m subsets. Masks mean people in file order,
-    and nothing in a release tells the order: who attacks it must have the people in the same one.
+    value_j = Σ_{i in subset j} s_i: the operator is the 0/1 matrix of memberships, kept sparse if it is large
+    and has few ones. The same subset published r times with the same value is one answer given r times
+    (query engines repeat themselves), so each of them counts as 1/r of an answer. Replacing one person moves
+    each count by at most one: L1 sensitivity m, L2 √m for m subsets. Masks refer to people in file order. A
+    release does not contain that order, so an attacker must have the people in the same order.
 
     Examples
     --------
@@ -110,7 +110,7 @@ class SubsetCounts(Statistic):
         return left, np.array(kept)
 
     def as_plain(self) -> dict[str, Any]:
-        """Conditions as they were written, masks as hexadecimal digits."""
+        """The subsets: conditions as they were written, masks as hexadecimal digits."""
         return {"subsets": [subset_to_plain(subset) for subset in self.subsets]}
 
     @property
@@ -126,7 +126,7 @@ class SubsetCounts(Statistic):
         return any(isinstance(subset, Mask) for subset in self.subsets)
 
     def _memberships(self, public: Public) -> npt.NDArray[np.uint8]:
-        """Subsets × people."""
+        """Who is in which subset, subsets × people."""
         if len(self.subsets) * public.n > _MOST_MEMBERSHIPS:
             size = f"{len(self.subsets)} × {public.n}"
             raise invalid("subsets", f"at most {_MOST_MEMBERSHIPS:,} memberships (subsets × people)", size)

@@ -1,4 +1,4 @@
-"""SurvivalCurve: Kaplan-Meier estimates of an event that is the secret, follow-up times public."""
+"""SurvivalCurve: Kaplan-Meier estimates of an event that is the secret, with public follow-up times."""
 
 from __future__ import annotations
 
@@ -17,34 +17,34 @@ from tellall.release.statistics.base import Statistic, numbers_of
 
 __all__ = ["SurvivalCurve"]
 
-_WHOLE = 1e-6  # an exact number of events, from a whole number
+_WHOLE = 1e-6  # how far an exact number of events may be from a whole number
 _ROOM = 1e-9
-_SMALL = 0.01  # errors of a curve whose squares do not count
+_SMALL = 0.01  # errors of a curve up to which their squares can be ignored
 
 
 @dataclass(frozen=True)
 class SurvivalCurve(Statistic):
-    """The Kaplan-Meier curve of an event, which is the secret bit; how long each person was seen is public.
+    """The Kaplan-Meier curve of an event, which is the secret bit; the follow-up times are public.
 
     Parameters
     ----------
     time
         The public column of follow-up times: until the event, or until the person was last seen.
     by
-        A public column for whose values there is a curve each.
+        A public column; each of its values has its own curve.
     grid
-        The times at which the curve is published; all distinct follow-up times where not given.
+        The times at which the curve is published; by default all distinct follow-up times.
 
     Notes
     -----
-    S(t) = Π_{t_k ≤ t} (1 − d_k/n_k): n_k people were seen until t_k at least, which is public, and d_k of
+    S(t) = Π_{t_k ≤ t} (1 − d_k/n_k): n_k people were seen at least until t_k, which is public, and d_k of
     those last seen at t_k had the event. So d_k = n_k (1 − S(t_k)/S(t_{k−1})) as long as the curve is above
-    zero: a count of the secret among the people of one time, exact on an exact curve. Errors of the curve
-    move it by n_k/S(t_{k−1}) and n_k S(t_k)/S(t_{k−1})² times theirs, to first order, so a rounded curve
-    proves nothing. On a coarser grid an interval with D events has a ratio of S that is a product of D
-    factors 1 − 1/m, m from the people seen until its first time down to those seen beyond its last plus one;
-    that bounds D from both sides, and is an equation where one whole number lies between. How far one person
-    can move a curve is not known.
+    zero: a count of the secret among the people of one time, exact on an exact curve. To first order, errors
+    in S(t_k) and S(t_{k−1}) move it by n_k/S(t_{k−1}) and n_k S(t_k)/S(t_{k−1})² times their size, so a
+    rounded curve proves nothing. On a coarser grid, the ratio of S over an interval with D events is a
+    product of D factors 1 − 1/m, where m is between the number of people seen until its first time and one
+    more than the number seen beyond its last. That bounds D from both sides; if only one whole number fits,
+    it is an equation. How far one person can move a curve is not known.
 
     Examples
     --------
@@ -53,7 +53,7 @@ class SurvivalCurve(Statistic):
     [0.75, 0.5, 0.5]
     """
 
-    scale = "counts"  # shares of people under observation have no other
+    scale = "counts"  # the only scale of a curve
     counts_people = False
 
     time: str
@@ -91,7 +91,7 @@ class SurvivalCurve(Statistic):
         return 16 * public.n
 
     def _curves(self, public: Public) -> list[_Curve]:
-        """Whom each curve is about."""
+        """The curves, each with its people."""
         times = numbers_of(public, public.position(self.time, "time"), "to be a follow-up time")
         groups = np.zeros(public.n, dtype=np.intp)
         count = 1
@@ -123,7 +123,7 @@ class SurvivalCurve(Statistic):
         operator = Sparse(csr_array(entries, shape=(values.size, public.n)))
         place = np.full(public.n, -1, dtype=np.intp)
         place[who[seen]] = row_of[seen]
-        # a curve that is exact has whole numbers of events; any other is first order, and proves nothing
+        # an exact curve has whole numbers of events; any other is used to first order and proves nothing
         exact = bool((np.abs(target - np.rint(target))[~np.isnan(target) & (doubt == 0)] < _WHOLE).all())
         if exact:
             target = np.where(doubt == 0, np.rint(target), target)
@@ -154,7 +154,7 @@ class _Curve:
     at_risk
         How many were seen until each of those times.
     shown
-        The last of the times that each published value covers; −1: none yet.
+        The last of the times that each published value covers; −1 if it covers none.
     """
 
     people: IntArray
@@ -175,7 +175,7 @@ class _Curve:
 
     @property
     def step(self) -> IntArray:
-        """The published value in which each person's time first counts; one more than there are: in none."""
+        """The first published value that counts each person's time; the number of values if none does."""
         return np.asarray(np.searchsorted(self.shown, self.place))
 
     def estimate(self, bits: IntArray) -> Array:
@@ -185,13 +185,13 @@ class _Curve:
         return np.asarray(curve[self.shown + 1])
 
     def rows(self, values: Array) -> tuple[Array, Array, Array]:
-        """Events by published value: target, gain, and a further standard deviation."""
+        """For each published value the number of events, its gain, and a further standard deviation."""
         before = np.append(1.0, values[:-1])
         first, last = np.append(0, self.shown[:-1] + 1), self.shown
         target, gain, doubt = (np.full(values.size, fill) for fill in (np.nan, 1.0, 0.0))
         for row in range(values.size):
             if not (before[row] > 0 and values[row] <= before[row] + _WHOLE) or last[row] < first[row]:
-                continue  # the curve has ended, is not shown, rises by its noise, or no time is covered
+                continue  # the curve is at zero, not shown or rises because of noise, or no time is covered
             ratio = min(float(values[row] / before[row]), 1.0)
             if first[row] == last[row]:
                 people = self.at_risk[last[row]]
@@ -210,9 +210,9 @@ class _Curve:
 
 
 def _events_between(ratio: float, most: float, least: float) -> tuple[float, float]:
-    """The least and the largest whole number of events with that ratio of the curve's ends.
+    """The least and the largest whole number of events for which the curve falls by that ratio.
 
-    Each is a factor 1 − 1/m with m from ``least`` to ``most``.
+    Each event is a factor 1 − 1/m with m from ``least`` to ``most``.
     """
     fall = -np.log(ratio)
     slowest = -np.log1p(-1 / most) if most > 1 else np.inf

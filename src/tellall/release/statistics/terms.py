@@ -1,4 +1,4 @@
-"""Terms of a model: a column, a category of one, or a product of these, as other tools name them."""
+"""Terms of a model, as other tools name them: a column, one of its categories, or a product of these."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _CATEGORY = re.compile(r"(?:C\((?P<factor>.+?)(?:,.*)?\)|(?P<plain>[^\[\]()]+))\
 _STATA = re.compile(r"(?P<label>\d+)b?\.(?P<name>\w+)")  # 2.region, and c.age below
 _PREFIX = re.compile(r"(?:\w+__|c\.)(?P<name>.+)")  # num__age of scikit-learn's transformers
 
-Factor = tuple[int, str | None]  # a column, and its category where the term is an indicator
+Factor = tuple[int, str | None]  # a column, and its category if the factor is an indicator
 
 
 @dataclass(frozen=True)
 class Term:
-    """A column of a design: the product of columns and of indicators of their categories."""
+    """A column of a design matrix: a product of public columns and indicators of categories."""
 
     name: str
     factors: tuple[Factor, ...]
@@ -36,7 +36,7 @@ class Term:
         return tuple(index for index, _ in self.factors)
 
     def numbers(self, public: Public) -> Array:
-        """What it is for each person."""
+        """Its value for each person."""
         out = np.ones(public.n)
         for index, label in self.factors:
             if label is None:
@@ -47,7 +47,7 @@ class Term:
 
 
 def find_term(columns: Outline, name: str | int, parameter: str = "attribute") -> Term:
-    """The term that a name means: a column by name or index first, then what other tools call categories.
+    """The term that a name means: a column by name or index, or else a category as other tools name it.
 
     Examples
     --------
@@ -66,12 +66,12 @@ def find_term(columns: Outline, name: str | int, parameter: str = "attribute") -
     if any(factor is None for factor in factors):
         if re.search(r"[(*^]", name) and not name.startswith("C("):
             raise invalid(parameter, "columns, categories and products of them", f"'{name}'")
-        columns.position(name, parameter)  # says what is there instead
+        columns.position(name, parameter)  # the error names the columns that exist
     return Term(name, tuple(factor for factor in factors if factor is not None))
 
 
 def _factor(columns: Outline, text: str) -> Factor | None:
-    """One factor of a term; None where it means nothing here."""
+    """One factor of a term; None if it means nothing here."""
     if text in columns.names:
         return columns.names.index(text), None
     if found := _CATEGORY.fullmatch(text):
@@ -85,7 +85,7 @@ def _factor(columns: Outline, text: str) -> Factor | None:
 
 
 def _joined(columns: Outline, text: str) -> Factor | None:
-    """A name and a category written as one word: sex_m of dummies, sexm of R."""
+    """The factor for a name and a category in one word: sex_m for dummies, sexm in R."""
     found = [
         factor
         for name in columns.names
@@ -104,7 +104,7 @@ def _category(columns: Outline, name: str, label: str) -> Factor | None:
         return None
     index = columns.names.index(name)
     column = columns.columns[index]
-    if not any(column.labels):  # an outline of which nobody told the categories
+    if not any(column.labels):  # an outline without names of categories
         return index, label
     own = own_label(label, column.labels, gaps=column.gaps)
     return (index, own) if own in column.labels and column.cuts is None else None

@@ -16,7 +16,7 @@ def _one(connection: Any, query: str) -> Any:
     return connection.execute(query).fetchone()[0]
 
 
-def test_no_query_can_open_what_is_shut() -> None:
+def test_nothing_is_drawn_on_the_terminal_and_no_query_can_open_what_is_shut() -> None:
     with duck.connect() as connection:
         assert _one(connection, "SELECT current_setting('temp_directory')") == ""
         assert not _one(connection, "SELECT current_setting('enable_progress_bar')")
@@ -38,19 +38,35 @@ def test_connections_do_not_see_each_others_people() -> None:
             other.execute("SELECT * FROM people")
 
 
-def test_threads_have_connections_of_their_own() -> None:
+def test_a_database_is_used_again_after_an_error_too() -> None:
+    with duck.connect(memory_limit="65MiB") as connection:
+        connection.execute("CREATE TABLE lasting AS SELECT 1 AS ill")
+    with duck.connect(memory_limit="65MiB") as connection:
+        connection.execute("BEGIN")
+        with pytest.raises(duckdb.Error, match="nonsense"):
+            connection.execute("SELECT nonsense")
+    with duck.connect(memory_limit="65MiB") as connection:
+        assert _one(connection, "SELECT count(*) FROM lasting") == 1
+
+
+def test_threads_have_a_memory_limit_each() -> None:
     found: list[int] = []
+    together = threading.Barrier(4, timeout=60)
 
     def count() -> None:
-        with duck.connect() as connection:
-            found.append(_one(connection, "SELECT sum(range) FROM range(100000)"))
+        with duck.connect(memory_limit="64MiB") as connection:
+            connection.execute(
+                "CREATE TEMP TABLE large AS SELECT range AS a, range * 7 AS b FROM range(1500000)"
+            )
+            together.wait()
+            found.append(_one(connection, "SELECT count(*) FROM large"))
 
-    threads = [threading.Thread(target=count) for _ in range(8)]
+    threads = [threading.Thread(target=count) for _ in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert found == [4999950000] * 8
+    assert found == [1_500_000] * 4
 
 
 def _tables(answers: Any) -> None:
@@ -64,12 +80,12 @@ def test_a_forked_process_has_a_database_of_its_own() -> None:
     answers = context.SimpleQueue()
     with duck.connect() as connection:
         connection.execute("CREATE TABLE lasting AS SELECT 1 AS ill")
-        try:
-            child = context.Process(target=_tables, args=(answers,), daemon=True)
-            child.start()
-            child.join(60)
-            assert _one(connection, "SELECT count(*) FROM duckdb_tables()") == 1
-        finally:
+    try:
+        child = context.Process(target=_tables, args=(answers,), daemon=True)
+        child.start()
+        child.join(60)
+    finally:
+        with duck.connect() as connection:
             connection.execute("DROP TABLE lasting")
     assert child.exitcode == 0
     assert answers.get() == 0

@@ -2,7 +2,6 @@ import gzip
 import os
 import tempfile
 
-import duckdb
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tellall as ta
-from tellall.people.readers import ParquetColumns
 from tellall.people.sheets import in_utf8
 
 TABLE = pd.DataFrame(
@@ -146,13 +144,6 @@ def test_no_line_is_taken_for_a_comment(tmp_path):
         ta.read(tmp_path / "y.csv", "s")
     with pytest.raises(ta.InvalidInput, match="path must be the path of a file"):
         ta.read(None)
-
-
-def test_the_reader_draws_nothing_on_the_terminal(tmp_path):
-    duckdb.sql(f"COPY (SELECT 1 AS a) TO '{tmp_path / 'p.parquet'}' (FORMAT parquet)")
-    columns = ParquetColumns(tmp_path / "p.parquet")
-    settings = columns._connection.execute("SELECT current_setting('enable_progress_bar')").fetchone()
-    assert settings == (False,)
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from functools import cache
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,18 +15,30 @@ __all__ = [
     "quoted",
 ]
 
+# databases that nobody uses now, by process and settings: a forked process lacks the threads of its parent's
+_idle: dict[tuple[Any, ...], list[Any]] = {}
 
-def connect(**settings: Any) -> Any:
+
+@contextmanager
+def connect(**settings: Any) -> Iterator[Any]:
     """A connection without network, temporary files or output on the terminal; no query can change that.
 
-    Connections with the same settings share one database, which takes 20 ms to make and holds nothing.
+    A database takes 20 ms to make and holds nothing of its own, so it is used again, by one connection at a
+    time: each has the whole memory limit to itself.
     """
-    return _database(os.getpid(), tuple(sorted(settings.items()))).cursor()
+    idle = _idle.setdefault((os.getpid(), *sorted(settings.items())), [])
+    try:
+        database = idle.pop()
+    except IndexError:
+        database = _database(settings)
+    try:
+        with database.cursor() as connection:
+            yield connection
+    finally:
+        idle.append(database)
 
 
-@cache
-def _database(process: int, settings: tuple[tuple[str, Any], ...]) -> Any:
-    """One database for each process, since a forked one lacks the threads of the database it inherits."""
+def _database(settings: dict[str, Any]) -> Any:
     import duckdb
 
     fixed = {
@@ -33,7 +46,7 @@ def _database(process: int, settings: tuple[tuple[str, Any], ...]) -> Any:
         "autoload_known_extensions": "false",
         "temp_directory": "",
     }
-    database = duckdb.connect(":memory:", config=fixed | dict(settings))
+    database = duckdb.connect(":memory:", config=fixed | settings)
     database.execute("SET enable_progress_bar = false")
     database.execute("SET lock_configuration = true")
     return database

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import csv
 import re
-import weakref
 from collections.abc import Iterable, Mapping
 from importlib.util import find_spec
 from pathlib import Path
@@ -106,8 +105,6 @@ class ParquetColumns:
         self._path = Path(path)
         if not self._path.is_file():
             raise invalid("path", "a file that exists", self._path)
-        self._connection = duck.connect()
-        weakref.finalize(self, self._connection.close)
         described = self._fetch("SELECT column_name FROM (DESCRIBE SELECT * FROM read_parquet(?))")
         self.names: tuple[str, ...] = tuple(map(str, described["column_name"]))
         self.people = int(self._fetch("SELECT count(*) AS people FROM read_parquet(?)")["people"][0])
@@ -124,8 +121,8 @@ class ParquetColumns:
         import duckdb
 
         try:
-            table = self._connection.execute(query, [duck.pattern_of(self._path)]).fetchnumpy()
-            return dict(table)
+            with duck.connect() as connection:
+                return dict(connection.execute(query, [duck.pattern_of(self._path)]).fetchnumpy())
         except duckdb.Error as error:
             raise _unreadable(self._path, f"DuckDB failed with {said_safely(error)}.") from None
 

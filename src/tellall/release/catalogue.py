@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import inspect
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -16,7 +17,7 @@ import numpy as np
 from tellall.core.errors import InvalidInput, TellallError, invalid
 from tellall.core.text import one_line, said
 from tellall.release import protections, statistics
-from tellall.release.protections.protection import Protection, Unknown
+from tellall.release.protections.protection import Protection, Sum, Unknown
 from tellall.release.statistics.base import Statistic
 
 __all__ = [
@@ -168,8 +169,15 @@ def to_plain(thing: Statistic | Protection) -> dict[str, Any]:
 
 
 def published(protection: Protection) -> dict[str, Any]:
-    """What a saved release says about a protection; for classes from outside tellall, its error's law."""
-    return to_plain(protection if _is_own(protection) else protection.law)
+    """What a saved release says about a protection.
+
+    For classes from outside tellall that is the law of their errors, with an unknown error added if the law
+    does not say all that an attack must know.
+    """
+    if _is_own(protection):
+        return to_plain(protection)
+    more = protection.doubt or (protection.hides and protection.law.bound == math.inf)
+    return to_plain(Sum((protection.law, Unknown())) if more else protection.law)
 
 
 def label(chosen: Sequence[Protection]) -> str:

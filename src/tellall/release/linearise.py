@@ -29,8 +29,7 @@ from tellall.release.equations import (
 )
 from tellall.release.hidden import hidden_rows, threshold_of, unseen_sums
 from tellall.release.numbers import NumberRange
-from tellall.release.protections.calibrated import WalshNoise
-from tellall.release.protections.protection import Exact, Noise, Protection, Sum
+from tellall.release.protections.protection import Exact, Noise, Protection, Sum, noise_of
 from tellall.release.protections.rounding import Rounding
 from tellall.release.protections.sampling import ComplementLaw
 from tellall.release.release import Release
@@ -262,9 +261,9 @@ def _units(release: Release, view: Public) -> float:
 def _complete_tables(
     release: Release, public: Public, tables: CellLayout, rows: Rows, noise: Noise
 ) -> CompleteTables | None:
-    """The tables that contrasts can express; None if errors depend on the value or are shared by cells."""
-    shared = any(isinstance(protection, WalshNoise) for protection in release.protections)
-    if shared or not isinstance(release.statistic, Marginals) or not release.levels:
+    """The tables that contrasts can express; None if errors depend on the value or on each other."""
+    dependent = any(protection.doubt for protection in release.protections)
+    if dependent or not isinstance(release.statistic, Marginals) or not release.levels:
         return None
     if not release.statistic.counts_people:
         return None
@@ -413,8 +412,9 @@ def possible_counts(values: Array, protections: Sequence[Protection], units: flo
     The last protection is undone first (`Protection.before`). Each one gives the interval of values that it
     can have turned into the interval found so far; as long as values are whole, its ends are whole counts. A
     hidden value was under the limit of one of the hiding protections and was shown by those before it.
-    Errors from a table may leave gaps. Equal values have equal answers, so the cost depends on the number of
-    distinct values. ``units`` is the factor that turns a published value into a count.
+    Errors from a table may leave gaps. If a law is unknown, every count is possible. Equal values have equal
+    answers, so the cost depends on the number of distinct values. ``units`` is the factor that turns a
+    published value into a count.
 
     Examples
     --------
@@ -426,6 +426,8 @@ def possible_counts(values: Array, protections: Sequence[Protection], units: flo
     >>> found.low.tolist(), found.high.tolist()
     ([0.0, 8.0], [7.0, 12.0])
     """
+    if not noise_of(protections).known:
+        return Possible(np.zeros(values.shape), np.full(values.shape, np.inf), ())
     distinct, index = np.unique(values, return_inverse=True)  # NaN is one value, the last
     low, high, gaps = _undone(distinct, protections, units)
     odd = _not_rounded(distinct, protections)

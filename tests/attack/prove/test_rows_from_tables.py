@@ -210,7 +210,7 @@ def test_what_cannot_be_read_is_refused_in_a_sentence():
     with pytest.raises(ta.InvalidInput, match="same values in the same order"):
         ta.rows_from_tables([ta.CountTable({"a": ["x"]}, [1]), ta.CountTable({"a": ["y"]}, [1])])
     people = ta.Dataset.from_arrays([[0, 1], [1, 0]], secret=[0, 1])
-    with pytest.raises(ta.InvalidInput, match="of tables"):
+    with pytest.raises(ta.InvalidInput, match="tables of everybody"):
         ta.rows_from_tables(ta.publish(people, ta.Means()))
     with pytest.raises(ta.InvalidInput, match="about the same people"):
         ta.rows_from_tables(

@@ -158,8 +158,12 @@ def test_a_saved_release_keeps_an_unknown_law(tmp_path):
     loaded = ta.Release.load(release.save(tmp_path / "release.json"))
     assert not loaded.noise.known
     assert not ta.reconstruct(loaded, EIGHT.public).status.settled
-    declared = ta.publish(EIGHT, ta.Marginals(3), FlipSome(ta.Gaussian(2.0)), rng=0)
+    declared = ta.publish(EIGHT, ta.Marginals(3), Trifle(ta.Gaussian(2.0)), rng=0)
     assert ta.Release.load(declared.save(tmp_path / "declared.json")).noise == ta.Gaussian(2.0)
+    changed = ta.publish(EIGHT, ta.Marginals(3), FlipSome(ta.Gaussian(2.0)), rng=0)
+    kept = ta.Release.load(changed.save(tmp_path / "changed.json")).noise
+    assert not kept.known  # errors of changed people depend on each other, which no law says
+    assert kept.assumed.std == 2.0
     assert "Unknown" not in catalogue.kinds("protection")  # nobody plans it
 
 

@@ -22,7 +22,7 @@ from tellall.core.checks import is_whole, whole
 from tellall.core.errors import invalid
 from tellall.people.dataset import Dataset, Public
 from tellall.release.joint import SECRET, CountTable, Joint, join_tables, tables_in
-from tellall.release.protections.protection import Rng, as_rng
+from tellall.release.protections.protection import Rng, as_rng, noise_of
 from tellall.release.release import Release
 
 __all__ = [
@@ -167,6 +167,8 @@ class PossibleRows:
         left = int(self.open.sum())
         if left:
             return Status("not converged", f"{left:,} rows were left open; raise proof_effort")
+        if not all(noise_of(table.protections).known for table in self.joint.tables):
+            return Status("uncalibrated", "the law of the errors of a table is unknown, so it was not used")
         return Status("solved")
 
     @property

@@ -18,6 +18,7 @@ from tellall.attack.prove.proof import EFFORT, Proof, check_effort, prove
 from tellall.attack.prove.reasons import Reason, contradiction, reasons_for
 from tellall.attack.reconstruct.decoders import (
     DECODERS,
+    Decode,
     Decoded,
     DecodedCounts,
     decode,
@@ -44,11 +45,8 @@ from tellall.people.dataset import Dataset, Public
 from tellall.release.equations import Evidence
 from tellall.release.hidden import threshold_of
 from tellall.release.linearise import as_view, evidence_of, turn_back
-from tellall.release.protections.calibrated import WalshNoise
-from tellall.release.protections.mixture import Corruption
-from tellall.release.protections.protection import Noise, Rng, Sum, as_rng
-from tellall.release.protections.records import Subsample, Swapping
-from tellall.release.protections.sampling import ComplementLaw
+from tellall.release.protections.protection import Rng, as_rng
+from tellall.release.protections.records import Swapping
 from tellall.release.release import Release
 from tellall.release.sight import EVERYTHING, Knowledge, seen_by
 
@@ -336,13 +334,15 @@ def reconstruct_releases(
     bounds: tuple[float | None, float | None] | None = None,
     device: str = "cpu",
     effort: int = EFFORT,
+    decompose: Decompose = Whitened.of,
     proof: Proof | None = None,
     interruptible: bool = True,
     known: Knowledge = EVERYTHING,
 ) -> Reconstruction:
     """Returns what `reconstruct` gives for releases that have been checked; give ``proof`` if it is known.
 
-    With ``interruptible``, Ctrl-C ends the search for proofs and nothing else.
+    ``decompose`` is as in `reconstruct_from`. With ``interruptible``, Ctrl-C ends the search for proofs and
+    nothing else.
     """
     levels = releases[0].levels
     where = find_device(device) if levels else HOST
@@ -355,7 +355,9 @@ def reconstruct_releases(
                 proof = prove(evidence, Secret.of(levels), effort, interruptible=interruptible)
             else:
                 proof = prove_releases(evidence, releases, public, known, effort, interruptible=interruptible)
-        found = reconstruct_from(moved, public, releases, decoder, prior, rng, bounds=bounds, proof=proof)
+        found = reconstruct_from(
+            moved, public, releases, decoder, prior, rng, bounds=bounds, decompose=decompose, proof=proof
+        )
         return found if known is EVERYTHING else replace(found, known=known)
 
 
@@ -363,7 +365,7 @@ def reconstruct_from(
     evidence: Evidence,
     public: Public,
     releases: tuple[Release, ...],
-    decoder: str = "auto",
+    decoder: str | Decode = "auto",
     prior: float | Sequence[float] | None = None,
     rng: Rng = None,
     *,
@@ -373,8 +375,8 @@ def reconstruct_from(
 ) -> Reconstruction:
     """Returns the best guess at everybody's secret from the evidence of these releases.
 
-    ``decompose`` decomposes the equations of a real secret; draws of one release can share the result, and
-    decoders of one release can share the ``proof``.
+    Every attack ends here. Draws of one release can share what takes long: a ``decoder`` that knows their
+    answers, or for a real secret the result of ``decompose``. Decoders can share the ``proof``.
     """
     secret = Secret.of(releases[0].levels)
     if proof is None:
@@ -386,6 +388,8 @@ def reconstruct_from(
         rates = None if prior is None else secret.check_prior(prior)
         generator = as_rng(0 if rng is None else rng)
         evidence, counts, assumed = _decode_counts(evidence, secret, decoder, rates, generator)
+        if not all(release.noise.known for release in releases):
+            counts = replace(counts, proved=None)  # whatever the decoder says
         sure = _through_swaps(counts.chance, assumed[evidence.system.value], releases)
         decoded: Decoded = counts
         share = counts.value / evidence.system.size
@@ -419,7 +423,7 @@ def reconstruct_from(
 
 
 def _decode_counts(
-    evidence: Evidence, secret: Code, decoder: str, rates: Array | None, rng: np.random.Generator
+    evidence: Evidence, secret: Code, decoder: str | Decode, rates: Array | None, rng: np.random.Generator
 ) -> tuple[Evidence, DecodedCounts, Array]:
     """Returns the evidence used, what the decoder concludes about every count, and the rates assumed.
 
@@ -438,7 +442,7 @@ def _decode_counts(
 
 
 def _decode_open(
-    evidence: Evidence, secret: Code, decoder: str, rates: Array | None, rng: np.random.Generator
+    evidence: Evidence, secret: Code, decoder: str | Decode, rates: Array | None, rng: np.random.Generator
 ) -> tuple[DecodedCounts, Array]:
     """Returns what the bounds and then the decoder conclude about every unknown, and the rates assumed."""
     undecided = leave_undecided(evidence, secret, rates)
@@ -484,7 +488,7 @@ def _with_doubts(status: Status, releases: Sequence[Release], public: Public, de
     """Returns the status, "uncalibrated" if the model of the errors is known to be wrong."""
     if not status.settled:
         return status
-    checks = (_unknown_law, _selection, _sampling, _gross_errors, _shared_noise)
+    checks = (_unknown_law, _selection, _dependence, _gross_errors)
     reasons = [check(release, decoder) for check in checks for release in releases]
     for release in releases:
         seen = release.statistic if release.shape == public.shape else seen_by(release, public)
@@ -515,10 +519,10 @@ def _models_selection(release: Release) -> bool:
     return threshold is not None and threshold.complete
 
 
-def _sampling(release: Release, decoder: str) -> str:
-    """People were left out, so the errors of all values depend on each other."""
-    sampled = any(isinstance(each, Subsample) and each.fraction < 1 for each in release.protections)
-    return "who was left out of the sample is not known; confidence may be too high" if sampled else ""
+def _dependence(release: Release, decoder: str) -> str:
+    """The errors of different values depend on each other, which decoders ignore."""
+    doubt = next((each.doubt for each in release.protections if each.doubt), "")
+    return f"{doubt}; confidence may be too high" if doubt else ""
 
 
 def _gross_errors(release: Release, decoder: str) -> str:
@@ -528,24 +532,13 @@ def _gross_errors(release: Release, decoder: str) -> str:
     ignores how hidden values were selected.
     """
     law, turned = turn_back(release.noise)
-    share = max(map(_gross_share, law.parts if isinstance(law, Sum) else (law,)), default=0.0)
+    share = law.gross_share
     if share >= _MINORITY:
         reason = f"{percent(share)} of the values have gross errors, indistinguishable from the rest"
         return f"{reason}; confidence may be too high"
     if turned and any(protection.hides for protection in release.protections):
         return "gross errors and suppression together select what is shown; confidence may be too high"
     return ""
-
-
-def _gross_share(law: Noise) -> float:
-    """The share of values that the law hits with a gross error."""
-    return law.fraction if isinstance(law, ComplementLaw | Corruption) and law.std else 0.0
-
-
-def _shared_noise(release: Release, decoder: str) -> str:
-    """Cells share noise, which decoders treat as independent."""
-    shared = any(isinstance(each, WalshNoise) and each.std != 0 for each in release.protections)
-    return "cells share noise; confidence may be too high" if shared else ""
 
 
 def _warn_if_mostly_hidden(

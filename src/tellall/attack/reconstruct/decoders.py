@@ -24,11 +24,13 @@ from tellall.release.equations import Evidence
 __all__ = [
     "CONTRADICTION",
     "DECODERS",
+    "Decode",
     "Decoded",
     "DecodedCounts",
     "Misfit",
     "decode",
     "find_misfit",
+    "gaussian_chance",
     "linear_groups",
     "misfitting_share",
     "nearest",
@@ -75,8 +77,11 @@ class DecodedCounts(Decoded):
     chance: Array = field(kw_only=True)
 
 
-def decode(name: str, undecided: Undecided, rng: np.random.Generator) -> DecodedCounts:
-    """Returns what the decoder of that name concludes; "auto" chooses one.
+Decode = Callable[[Undecided, np.random.Generator], DecodedCounts]
+
+
+def decode(decoder: str | Decode, undecided: Undecided, rng: np.random.Generator) -> DecodedCounts:
+    """Returns what the decoder, a function or the name of one, concludes; "auto" chooses one.
 
     Notes
     -----
@@ -95,7 +100,9 @@ def decode(name: str, undecided: Undecided, rng: np.random.Generator) -> Decoded
     values by at most 1.3 times as much as the LP. A posterior that failed any check but the rehearsal is kept
     only if it fits the values. The statistics say what was tried.
     """
-    return _choose(undecided, rng) if name == "auto" else DECODERS[name](undecided, rng)
+    if isinstance(decoder, str):
+        decoder = _choose if decoder == "auto" else DECODERS[decoder]
+    return decoder(undecided, rng)
 
 
 def _choose(undecided: Undecided, rng: np.random.Generator) -> DecodedCounts:
@@ -179,16 +186,18 @@ def _least_squares(undecided: Undecided, rng: np.random.Generator) -> DecodedCou
     undecided = undecided.contrasts
     prepared = LeastSquares().prepare(_box(undecided))
     solution = prepared.solve(undecided.rows.target)
-    chance = _gaussian_chance(undecided, prepared, rng)
+    chance = gaussian_chance(undecided, *prepared.posterior(undecided.rows.target, rng=rng))
     return DecodedCounts(
         solution.value, solution.status, "least-squares", dict(solution.stats), chance=chance
     )
 
 
-def _gaussian_chance(undecided: Undecided, prepared: Any, rng: np.random.Generator) -> Array:
-    """Returns each person's chance from the evidence's own Gaussian opinion: posterior divided by prior."""
-    ridge, center = prepared.problem.ridge, prepared.problem.center
-    mean, variance = prepared.posterior(undecided.rows.target, rng=rng)
+def gaussian_chance(undecided: Undecided, mean: Array, variance: Array) -> Array:
+    """Returns each person's chance from the evidence's own Gaussian opinion: posterior divided by prior.
+
+    ``mean`` and ``variance`` are those of the posterior without the box.
+    """
+    ridge, center = 1 / undecided.prior.variance, undecided.prior.mean
     precision = np.maximum(1 / variance - ridge, 1e-12 * ridge)
     opinion = (mean / variance - ridge * center) / precision
     rate = undecided.secret.rate_of_odds(undecided.rate)
@@ -237,7 +246,8 @@ def _least_absolute_of(undecided: Undecided, rng: np.random.Generator) -> Decode
     box = BoxProblem(
         undecided.operator, weights, 1 / prior.variance, prior.mean, undecided.lower, undecided.upper
     )
-    chance = _gaussian_chance(undecided, LeastSquares(gram_limit=_LP_GRAM).prepare(box), rng)
+    posterior = LeastSquares(gram_limit=_LP_GRAM).prepare(box).posterior(undecided.rows.target, rng=rng)
+    chance = gaussian_chance(undecided, *posterior)
     stats = {**solution.stats, "gross": float(np.mean(seen > _GROSS * usual)) if seen.size else 0.0}
     return DecodedCounts(solution.value, solution.status, "lp", stats, chance=chance)
 
@@ -476,7 +486,7 @@ def _contradict(undecided: Undecided, value: Array) -> bool:
     return least > 1.01 * float(box.ridge @ furthest) / 2
 
 
-DECODERS: dict[str, Callable[[Undecided, np.random.Generator], DecodedCounts]] = {
+DECODERS: dict[str, Decode] = {
     "least-squares": _least_squares,
     "lp": _least_absolute,
     "posterior": _posterior,

@@ -249,6 +249,10 @@ class WalshNoise(Protection):
     def random(self) -> bool:
         return self.noise is None or self.noise.random
 
+    @property
+    def doubt(self) -> str:
+        return "cells share noise" if self.random else ""
+
     def perturb(self, values: Array, rng: Rng = None, context: Context | None = None) -> Array:
         """The tables made from the noisy inner products."""
         if context is None or self.noise is None or self.products is None:

@@ -46,6 +46,10 @@ class Corruption(Noise):
     def ordinary(self) -> Noise:
         return Exact()
 
+    @property
+    def gross_share(self) -> float:
+        return self.fraction if self.std else 0.0
+
     def sample(self, size: int | tuple[int, ...], rng: Rng = None) -> Array:
         generator = as_rng(rng)
         hit = generator.random(size) < self.fraction

@@ -102,6 +102,15 @@ class Protection(ABC):
         return kind.records is not Protection.records or kind.chosen is not Protection.chosen
 
     @property
+    def doubt(self) -> str:
+        """Why confidence may be too high although every error has its law; empty if there is no reason.
+
+        Decoders take the errors of different values to be independent. After changes to people they are not,
+        unless the protection says otherwise.
+        """
+        return "the errors of all values come from the same changed people" if self.changes_people else ""
+
+    @property
     def keeps_zero(self) -> bool:
         """Whether a cell without people never changes, whatever happens to the others."""
         return False
@@ -236,6 +245,11 @@ class Noise(Protection):
         return self
 
     @property
+    def gross_share(self) -> float:
+        """The share of values with gross errors; all of them if a law has such errors and does not say."""
+        return 0.0 if self.ordinary is self else 1.0
+
+    @property
     def known(self) -> bool:
         """Whether the law of the error is known."""
         return True
@@ -348,6 +362,10 @@ class Sum(Noise):
         return Sum(tuple(part.ordinary for part in self.parts))
 
     @property
+    def gross_share(self) -> float:
+        return max((part.gross_share for part in self.parts), default=0.0)
+
+    @property
     def known(self) -> bool:
         return all(part.known for part in self.parts)
 
@@ -419,7 +437,9 @@ def prepare(
         ready = protection.prepare(statistic, public)
         idle = not done and ready.leaves_counts(statistic, public)
         done.append(Exact() if idle else ready)
-    return as_protections(done)
+    chosen = as_protections(done)
+    noise_of(chosen)  # an error now, not in an attack, if a law is missing
+    return chosen
 
 
 def carry_out(
@@ -480,10 +500,19 @@ def noise_of(protections: Sequence[Protection]) -> Noise:
         if missing:
             rule = f"as publishing leaves it, with {' and '.join(missing)} filled in"
             raise invalid("protect", rule, protection, "Publish with it.")
-    laws = tuple(law for p in protections if not isinstance(law := p.law, Exact))
+    laws = tuple(law for p in protections if not isinstance(law := _law_of(p), Exact))
     if not laws:
         return Exact()
     return laws[0] if len(laws) == 1 else Sum(laws)
+
+
+def _law_of(protection: Protection) -> Noise:
+    """The law that a protection declares; an error if it is not a law."""
+    law: object = protection.law
+    if not isinstance(law, Noise):
+        rule = "a property that returns a law, such as Gaussian(2.0) or Unknown()"
+        raise invalid(f"law of {type(protection).__name__}", rule, law)
+    return law
 
 
 def is_random(protections: Sequence[Protection]) -> bool:

@@ -45,6 +45,10 @@ class Swapping(OfAFraction):
     def random(self) -> bool:
         return self.fraction > 0
 
+    @property
+    def doubt(self) -> str:
+        return ""  # attacks allow for it: whoever has swapped holds somebody else's secret
+
     def records(self, dataset: Dataset, rng: Rng = None) -> Dataset:
         """The people after the exchange."""
         if dataset.secret is None:
@@ -90,6 +94,10 @@ class Subsample(OfAFraction):
     @property
     def random(self) -> bool:
         return self.fraction < 1
+
+    @property
+    def doubt(self) -> str:
+        return "who was left out of the sample is not known" if self.fraction < 1 else ""
 
     def chosen(self, n: int, rng: Rng = None) -> IntArray:
         """Which of n people are kept, by index."""

@@ -138,6 +138,10 @@ class ComplementLaw(Noise):
         return Exact()
 
     @property
+    def gross_share(self) -> float:
+        return self.fraction if self.std else 0.0
+
+    @property
     def varies(self) -> bool:
         return True
 

@@ -61,6 +61,8 @@ class Wrong(RunningSums):
         return out
 
     def gram(self, weights: Array | None = None) -> Array:
+        if self.broken == "zero weights" and weights is not None:
+            weights = np.where(weights == 0, 1.0, weights)
         gram = super().gram(None if self.broken == "weights" else weights)
         return gram.astype(np.float32) if self.broken == "precision" else gram
 
@@ -68,6 +70,8 @@ class Wrong(RunningSums):
         return self if self.broken == "squared" else super().squared()
 
     def take(self, columns: IntArray) -> RunningSums:
+        if self.broken == "repeated" and np.unique(columns).size < columns.size:
+            columns = np.unique(columns)
         return super().take(np.sort(columns) if self.broken == "take" else columns)
 
 
@@ -80,6 +84,8 @@ class Wrong(RunningSums):
         ("precision", "double precision"),
         ("squared", "squared equals"),
         ("take", "take equals"),
+        ("repeated", "take of repeated columns"),
+        ("zero weights", "gram equals"),
     ],
 )
 def test_a_broken_law_is_named(broken: str, law: str) -> None:
@@ -96,6 +102,8 @@ class CoordinateDescent:
     sweeps: int = 300
     clip: bool = True
     forget: bool = True
+    lower: bool = True
+    honest: bool = True
 
     def prepare(self, problem: BoxProblem) -> Descent:
         return Descent(problem, self)
@@ -110,6 +118,9 @@ class Descent:
         self.offset = problem.ridge * problem.center
 
     def solve(self, target: Array) -> Solution:
+        if not self.options.honest:
+            target = np.nan_to_num(target)
+        low = self.problem.lower if self.options.lower else np.zeros(self.offset.size)
         right = self.back @ target + self.offset
         if not self.options.forget:
             self.offset = right
@@ -118,8 +129,9 @@ class Descent:
             for p in range(x.size):
                 x[p] += (right[p] - self.hessian[p] @ x) / self.hessian[p, p]
                 if self.options.clip:
-                    x[p] = np.clip(x[p], self.problem.lower[p], self.problem.upper[p])
-        return Solution(x, Status("solved"))
+                    x[p] = np.clip(x[p], low[p], self.problem.upper[p])
+        hopeless = Status("not converged", "give a target without missing numbers")
+        return Solution(x, Status("solved") if np.isfinite(x).all() else hopeless)
 
 
 def test_a_solver_with_prepare_and_solve_alone() -> None:
@@ -134,6 +146,8 @@ def test_a_solver_with_prepare_and_solve_alone() -> None:
         (CoordinateDescent(sweeps=1), "projected gradient step"),
         (CoordinateDescent(clip=False), "stays above|stays below"),
         (CoordinateDescent(forget=False), "projected gradient step"),
+        (CoordinateDescent(lower=False), "stays above the lower bound"),
+        (CoordinateDescent(honest=False), "hopeless problem is not called solved"),
         (LeastSquares(gram_limit=0, gradient_steps=0, rounds=0, tolerance=1e9), "status is not converged"),
     ],
 )

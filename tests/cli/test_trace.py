@@ -9,6 +9,7 @@ import pytest
 
 import tellall as ta
 from tellall import cli
+from tellall.attack.trace.files import read_tracing_files
 from tellall.attack.trace.limit import describe_limit
 from tellall.people.attributes import chunks
 from tellall.people.readers import ParquetColumns
@@ -341,9 +342,9 @@ def test_words_for_a_missing_call(tables, word, whole, capsys, monkeypatch):
 
 
 def not_whole(*_):
-    from tellall.people.attributes.wide_csv import NotWhole
+    from tellall.people.attributes.wide_csv import NotPlain
 
-    raise NotWhole
+    raise NotPlain
 
 
 @pytest.mark.parametrize("kind", ["bits", "genotypes"])
@@ -379,6 +380,25 @@ def test_a_saved_release_of_means_is_traced(tables, kind, capsys, monkeypatch):
     ta.publish(table, ta.Marginals(1)).save(tables / "table.json")
     assert call(monkeypatch, *files(tables, "table.json")) == 2
     assert "--release must be a release of Means()" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("scale", ["fractions", "counts"])
+def test_a_subsample_is_read_on_its_own_scale(tables, scale):
+    """Sums of a sample are scaled up to everybody, so everybody divides them."""
+    people = np.random.default_rng(4).integers(0, 2, (100, 6))
+    names = [f"q{j}" for j in range(6)]
+    inside = ta.Dataset.from_arrays(people, names=names)
+    release = ta.publish(inside, ta.Means(scale=scale), ta.Subsample(0.25), rng=1)
+    release.save(tables / "release.json")
+    expected = ta.publish(inside, ta.Means(), ta.Subsample(0.25), rng=1).values
+    for told in (None, 25, 100):
+        paths = [tables / name for name in ("release.json", "targets.csv", "reference.csv")]
+        given = read_tracing_files(*paths, people=told)
+        np.testing.assert_allclose(given.means, expected)
+        assert given.n == 25
+        public = ta.Dataset.from_arrays(people[:5], names=names)
+        one, two = (ta.trace(r, public, people[5:], coding="bits", n=told) for r in (release, expected))
+        np.testing.assert_allclose(one.scores, two.scores)
 
 
 def test_tables_of_means_are_read_alike_by_trace_and_limit(tables, capsys, monkeypatch):

@@ -20,7 +20,17 @@ def test_what_is_kept_comes_back_and_nothing_else(tmp_path):
 
 @pytest.mark.parametrize(
     "text",
-    ["", "{", "[]", "{}", '{"piece": {}, "seal": 1}', '{"piece": {"right": 2}, "seal": "é"}', '{"piece": 3}'],
+    [
+        "",
+        "{",
+        "[]",
+        "{}",
+        '{"salt": "00", "masked": {}, "seal": 1}',
+        '{"salt": "00", "masked": "é", "seal": "é"}',
+        r'{"salt": "\ud800", "masked": "\ud800", "seal": "\ud800"}',
+        '{"piece": {"right": 2}, "seal": "00"}',
+        '{"piece": 3}',
+    ],
 )
 def test_a_file_that_is_not_what_was_written_counts_as_missing(tmp_path, text):
     kept = Checkpoint(tmp_path, SECRET)
@@ -34,8 +44,11 @@ def test_a_piece_that_was_changed_counts_as_missing(tmp_path):
     kept = Checkpoint(tmp_path, SECRET)
     kept.keep(KEY, {"right": 1, "rate": 0.1})
     path = next(tmp_path.glob("*/*.json"))
-    path.write_text(path.read_text().replace('"right": 1', '"right": 2'))
-    assert kept.load(KEY) is None
+    written = json.loads(path.read_text())
+    for name, text in written.items():
+        changed = ("1" if text[-1] == "0" else "0").join([text[:-1], ""])
+        path.write_text(json.dumps({**written, name: changed}))
+        assert kept.load(KEY) is None
     kept.keep(OTHER, {"right": 1})
     moved = next(found for found in tmp_path.glob("*/*.json") if found != path)
     path.write_bytes(moved.read_bytes())
@@ -74,12 +87,21 @@ def test_pruning_leaves_what_is_wanted_and_what_is_not_ours(tmp_path):
     assert (tmp_path / "all" / "other.json").exists()
 
 
-def test_files_are_json(tmp_path):
-    Checkpoint(tmp_path, SECRET).keep(KEY, {"right": 1})
-    (path,) = tmp_path.rglob("*.json")
-    found = json.loads(path.read_text())
-    assert found["piece"] == {"right": 1}
-    assert sorted(found) == ["piece", "seal"]
+def test_files_are_json_and_masked_anew_each_time(tmp_path):
+    found = []
+    for _ in range(2):
+        Checkpoint(tmp_path, SECRET).keep(KEY, {"right": 1})
+        (path,) = tmp_path.rglob("*.json")
+        found.append(json.loads(path.read_text()))
+    assert all(sorted(one) == ["masked", "salt", "seal"] for one in found)
+    assert all(found[0][name] != found[1][name] for name in found[0])
+    assert all("right" not in one["masked"] for one in found)
+
+
+def test_no_two_pieces_and_no_two_purposes_share_a_random_number(tmp_path):
+    one, other = Checkpoint(tmp_path, SECRET), Checkpoint(tmp_path, b"t" * 32)
+    made = [kept.derive(key, use) for kept in (one, other) for key in (KEY, OTHER) for use in ("a", "b")]
+    assert len(set(made)) == 8
 
 
 def test_no_file_tells_a_key_without_the_folders_own_secret(tmp_path):

@@ -82,9 +82,10 @@ def test_an_areas_numbers_do_not_depend_on_the_other_areas(people, done):
 
 def test_totals_count_every_person_once(done):
     attacked = [area for area in done.areas if area.reason is None]
-    for place, finding in enumerate(done.findings):
-        parts = [area.findings[place].outcome for area in attacked]
-        whole = finding.outcome
+    every = [(place, whole) for place, finding in enumerate(done.findings) for whole in finding.outcomes]
+    for place, whole in every:
+        tried = [{one.asked: one for one in area.findings[place].outcomes} for area in attacked]
+        parts = [outcomes[whole.asked] for outcomes in tried]
         assert whole.people == sum(part.people for part in parts) == 30
         right = sum(part.accuracy * part.people for part in parts) / 30
         assert whole.accuracy == pytest.approx(right)

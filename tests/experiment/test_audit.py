@@ -4,7 +4,7 @@ import signal
 import subprocess
 import sys
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -13,8 +13,11 @@ import tellall as ta
 from tellall.core import files as store
 from tellall.core.schemas.documents import AuditDocument
 from tellall.experiment.audit import jobs_alone, jobs_together, key_of, reveal, trial_of
-from tellall.experiment.trial import Setting
+from tellall.experiment.plans.plan import Plan
+from tellall.experiment.trial import Planned, Setting
+from tellall.release.statistics.among import Among, as_where
 from tellall.report.audit_page import render
+from tests.conftest import random_people
 
 from .conftest import PLAN, small_people
 
@@ -118,7 +121,7 @@ def test_finished_findings_are_not_found_again(people, done, tmp_path, monkeypat
     assert len(files) == 5
     files[1].write_text("{ torn", encoding="utf-8")
     plain = json.loads(files[2].read_text(encoding="utf-8"))
-    files[2].write_text(json.dumps({**plain, "piece": {"outcomes": [3]}}), encoding="utf-8")
+    files[2].write_text(json.dumps({**plain, "masked": plain["masked"][::-1]}), encoding="utf-8")
     seen = []
     again = ta.audit(people, PLAN, lambda *done: seen.append(done), work=tmp_path)
     assert seen[0] in ((2, 5), (3, 5))  # of the releases and steps, before the sets
@@ -229,3 +232,53 @@ def test_draws_that_happen_to_be_equal_are_kept(people):
         ta.audit(people, plan | {"releases": [release | {"protect": steps[1:]}]}).findings[0].outcome.draws
         == 1
     )
+
+
+@dataclass(frozen=True)
+class Louder(ta.Protection):
+    """Noise that does not declare its law."""
+
+    std: float
+
+    @property
+    def law(self):
+        return ta.Unknown()
+
+    def perturb(self, values, rng=None, context=None):
+        return ta.Gaussian(self.std).perturb(values, rng)
+
+
+MASK = np.arange(60) < 40
+TABLE = {"-1": 0.5, "1": 0.5}
+
+
+def _published(protect, where=None):
+    values = np.round(np.random.default_rng(5).normal(4, 2, 4))
+    options = {"public": _KEPT.public, "noise": protect, "where": where}
+    return Planned.published("p", ta.Release.from_values(ta.Marginals(2, [["a0"]]), values, **options))
+
+
+def _planned(where, *protect):
+    return Planned("t", Among(ta.Marginals(3), as_where(where)), protect)
+
+
+_KEPT = random_people(60, 5, seed=3)
+CHANGES = {
+    "law of a published release": (_published(ta.Gaussian(2.0)), _published(ta.Gaussian(20.0))),
+    "people of a published release": (
+        _published(ta.Gaussian(2.0), MASK),
+        _published(ta.Gaussian(2.0), ~MASK),
+    ),
+    "people": (_planned(MASK), _planned(~MASK)),
+    "cell key": (_planned(MASK, ta.CellKey(TABLE, key=1)), _planned(MASK, ta.CellKey(TABLE, key=2))),
+    "own class": (_planned(MASK, Louder(1.0)), _planned(MASK, Louder(9.0))),
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_kept_work_is_never_that_of_another_plan(name, tmp_path):
+    first, second = (Plan((planned,), steps=False) for planned in CHANGES[name])
+    ta.audit(_KEPT, first, work=tmp_path)
+    kept, fresh = (ta.audit(_KEPT, second, work=work).findings[0] for work in (tmp_path, None))
+    assert kept.outcomes == fresh.outcomes
+    assert kept.outcomes != ta.audit(_KEPT, first).findings[0].outcomes

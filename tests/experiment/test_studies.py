@@ -13,9 +13,10 @@ import tellall as ta
 from tellall.core.work import Progress
 from tellall.experiment.outcome import Outcome
 from tellall.experiment.plans.attacker import Attacker
+from tellall.experiment.plans.places import places_of, together
 from tellall.experiment.plans.plan import Plan
 from tellall.experiment.studies import calibrate_plan, sweep_plan
-from tellall.experiment.trial import Planned
+from tellall.experiment.trial import Planned, Trial
 
 RNG = np.random.default_rng(1)
 PEOPLE = ta.Dataset.from_arrays(RNG.integers(0, 2, (40, 6)), secret=np.arange(40) % 2)
@@ -143,3 +144,69 @@ def test_numbers_are_calibrated_against_an_attacker_who_knows_some_people() -> N
     least = ta.calibrate(people, fit, "Gaussian", 1.0, exposed_limit=None, draws=2, **options)
     rows = ta.sweep(people, fit, [least.protection], repeats=2, **options).rows
     assert least.interval == max((row["low"], row["high"]) for row in rows)
+
+
+def test_the_same_statistic_of_other_people_is_calibrated_apart() -> None:
+    statistic = {"kind": "Marginals", "ways": 2}
+    where = f"{PEOPLE.public.names[0]} = 0"
+    wheres: list[dict[str, str]] = [{"where": where}, {"where": where}, {}]
+    releases = [{"name": str(place), "statistic": statistic, **one} for place, one in enumerate(wheres)]
+    plan = Plan.from_mapping({"secret": "secret", "releases": releases, "exposed_limit": 40})
+    found = dict(calibrate_plan(plan, PEOPLE, "Gaussian", 0.9, draws=1, decoders=["least-squares"]))
+    assert list(found) == [f"every 2-way table, where {where}", "every 2-way table"]
+    assert all(isinstance(one, ta.Calibration) for one in found.values())
+
+
+@pytest.mark.parametrize("by", [None, "town"])
+def test_the_second_release_of_a_plan_has_the_numbers_of_the_audit(by: str | None) -> None:
+    rng = np.random.default_rng(3)
+    frame = {**{c: rng.integers(0, 2, 40) for c in "abc"}, "town": np.array(["x", "y"])[np.arange(40) % 2]}
+    people = ta.Dataset.from_frame({**frame, "s": (rng.random(40) < 0.4).astype(int)}, secret="s")
+    noisy = {"statistic": {"kind": "Marginals", "ways": 2}, "protect": {"kind": "Gaussian", "std": 1.0}}
+    releases = [{"name": "first", **noisy}, {"name": "second", **noisy}]
+    plan = Plan.from_mapping({"secret": "s", "steps": False, "repeats": 3, "by": by, "releases": releases})
+    places, found = places_of(people, plan), {}
+    options = {"repeats": 3, "decoders": ["least-squares"]}
+    for name, swept in sweep_plan(plan, people, ["Gaussian"], [1.0], **options):
+        rows = (swept if isinstance(swept, ta.Sweep) else swept.whole).rows
+        found[name] = [row["accuracy"] for row in rows if row["protection"] == "Gaussian(std=1)"]
+        entry = next(one for one in plan.releases if one.name == name)
+        trials = [Trial(place.setting, (entry,), 3, place.seed(plan.seed)) for place in places]
+        audited = together([trial.run("least-squares") for trial in trials])
+        assert found[name] == 2 * [audited.accuracy]
+    assert found["first"] != found["second"]  # their noise is drawn apart
+
+
+def test_a_calibration_draws_what_the_release_draws() -> None:
+    """At the scale that it ends with, the numbers are those of a sweep of the same release."""
+    plan = Plan(releases=(Planned("second", TABLES, NOISY, 1),), secret="secret", seed=3, exposed_limit=40)
+    options: dict[str, Any] = {"decoders": ["least-squares"]}
+    (_, found), *_ = calibrate_plan(plan, PEOPLE, "Gaussian", 0.2, draws=2, **options)
+    assert isinstance(found, ta.Calibration)
+    assert found.scale > 0
+    rows = {
+        stream: ta.sweep(
+            PEOPLE, TABLES, "Gaussian", scales=[found.scale], repeats=2, rng=3, stream=stream, **options
+        ).rows[0]["accuracy"]
+        for stream in (0, 1)
+    }
+    assert found.worst.accuracy == rows[1] != rows[0]
+
+
+def test_an_attacker_may_know_the_column_that_makes_areas() -> None:
+    rng = np.random.default_rng(0)
+    frame = {"a": rng.integers(0, 2, 40), "b": rng.integers(0, 2, 40)}
+    frame |= {"town": np.array(["x", "y"])[np.arange(40) % 2], "ill": (rng.random(40) < 0.4).astype(int)}
+    people = ta.Dataset.from_frame(frame, secret="ill")
+    entry = {"name": "t", "statistic": {"kind": "Marginals", "ways": 2}}
+    plan = Plan.from_mapping({"releases": [entry], "steps": False, "by": "town", "known": ["town", "a"]})
+    assert plan.attacker.in_areas("town") == Attacker(known=("a",))
+    audited = ta.audit(people, plan)
+    assert [one.reason for one in audited.areas] == [None, None]
+    assert "town, a" in audited.document["assumed"][0]
+    assert [place.setting.attacker.known for place in places_of(people, plan)] == [("a",), ("a",)]
+    options: dict[str, Any] = {"decoders": ["least-squares"]}
+    ((_, swept),) = sweep_plan(plan, people, [], [1.0], repeats=1, **options)
+    assert [area.reason for area in swept.areas] == [None, None]
+    ((_, tuned),) = calibrate_plan(plan, people, "Gaussian", 0.9, draws=1, **options)
+    assert [area.reason for area in tuned.areas] == [None, None]

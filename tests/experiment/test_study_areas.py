@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import tellall as ta
+from tellall.attack.reconstruct import decoders
 from tellall.experiment import study_areas as room
 from tellall.experiment.areas import _study_key
 from tellall.people.areas import split
@@ -76,7 +77,7 @@ def test_totals_count_every_person_once(done):
 
 def test_a_decoder_too_slow_for_an_area_is_replaced(monkeypatch):
     """LP decoding up to 12 people only: the row of all people still counts everybody."""
-    monkeypatch.setattr("tellall.experiment.trial._MOST_FOR_LP", 12)
+    monkeypatch.setitem(decoders.TRIED, "lp", 12)
     few = people_in({"<b>a": 18, "c": 12})
     found = ta.sweep_areas(few, ta.Marginals(2), [None], by="town")
     tried = {area.name: {row["decoder"] for row in area.sweep.rows} for area in found.areas}

@@ -216,6 +216,11 @@ def test_every_decoder_has_its_row_and_the_worst_counts(monkeypatch: pytest.Monk
     assert [row["decoder"] for row in affordable.rows] == ["auto", "least-squares", "lp"]
     auto = ta.sweep(PEOPLE, TABLES, ta.Gaussian(2.0), repeats=2, decoders="auto")
     assert auto.rows[0]["advantage"] == pytest.approx(affordable.rows[0]["advantage"])
+    monkeypatch.setitem(decoders.TRIED, "weak", PEOPLE.n)
+    tried = ta.sweep(PEOPLE, TABLES, ta.Gaussian(2.0), repeats=2)
+    assert [row["decoder"] for row in tried.rows] == ["auto", "least-squares", "lp", "weak"]
+    monkeypatch.setitem(decoders.TRIED, "weak", PEOPLE.n - 1)
+    assert ta.sweep(PEOPLE, TABLES, ta.Gaussian(2.0), repeats=2).untried == ("weak",)
 
 
 @pytest.mark.parametrize(

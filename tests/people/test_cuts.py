@@ -1,6 +1,7 @@
 """Cut points are round, near the quantiles, and nobody's value."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -86,3 +87,19 @@ def test_labels_tell_the_cuts_exactly():
     (column,) = people.public.columns
     assert column.labels[0] == f"≤ {column.cuts[0]:.12g}"
     assert float(column.labels[0][2:]) == column.cuts[0]
+
+
+def test_a_column_without_room_for_a_cut_is_left_out_alike_in_memory_and_in_a_store(tmp_path):
+    close = 1 + np.arange(30) * np.spacing(1.0)
+    table = pd.DataFrame({"close": close, "x": np.arange(30) % 2, "ill": np.arange(30) % 3 % 2})
+    table.to_parquet(tmp_path / "p.parquet")
+    for bins in (None, 3):
+        memory = ta.Dataset.from_frame(table, "ill", bins=bins).public
+        store = ta.scan(tmp_path / "p.parquet", "ill", bins=bins).public
+        assert memory.left_out == store.left_out == ("close: too close together to be cut",)
+        assert memory.columns == store.columns
+
+
+def test_a_cut_is_made_where_there_is_room():
+    close = np.r_[0.0, 1 + np.arange(30) * np.spacing(1.0)]
+    assert cuts_of(close).tolist() == [0.5]

@@ -234,3 +234,50 @@ def test_cut_points_for_all_columns_are_for_all_numbers():
 def test_bits_keep_their_numbers_and_lazy_frames_are_collected():
     assert ta.Dataset.from_arrays([[0, 1], [1, 0]]).public.numbers[1].tolist() == [1.0, 0.0]
     assert ta.Dataset.from_frame(pl.DataFrame(table()).lazy(), "s").n == 3
+
+
+LARGE = [2**53, 2**53 + 1, 2**53 + 2, 2**53 + 3]
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        np.array(LARGE),
+        np.array([2**63 + i for i in range(4)], dtype=np.uint64),
+        np.array([-(2**63) + i for i in range(4)]),
+        np.array([10**400, 10**400 + 1, 1, 2], dtype=object),
+        np.ma.array([*LARGE[:3], 0], mask=[0, 0, 0, 1]),
+        pl.Series([*LARGE[:3], None]),
+        pd.array([*LARGE[:3], None], dtype="Int64"),
+    ],
+)
+def test_whole_numbers_that_doubles_do_not_hold_stay_apart(column):
+    people = ta.Dataset.from_frame({"id": column, "x": [1, 2, 2, 1], "s": [0, 1, 1, 0]}, secret="s")
+    assert people.public.names == ("id", "x")
+    assert len(set(people.public.codes[0].tolist())) == 4
+    assert people.public.numbers[0] is None
+
+
+def test_a_label_is_the_value_and_no_other():
+    values = [1234567.0, 4805013.0, -0.0, 0.1, 1e300, 1 / 3, 1e-7]
+    people = ta.Dataset.from_frame({"x": values, "s": [0, 1] * 3 + [0]}, secret="s")
+    labels = people.public.columns[0].labels
+    assert labels == ("0", "1e-07", "0.1", "0.3333333333333333", "1234567", "4805013", "1e+300")
+    assert sorted(values) == [float(label) for label in labels]
+    income = ta.Dataset.from_frame({"x": [0, 1, 1], "s": [1234567, 7654321, 2000001]}, "s", kind="categories")
+    assert income.meaning == ("1234567", "2000001", "7654321")
+
+
+def test_an_arrow_table_is_a_frame():
+    pa = pytest.importorskip("pyarrow")
+    table = frame() | {"kind": pa.array(["b", None, "a", "b", "a"]).dictionary_encode()}
+    people = ta.Dataset.from_frame(pa.table(table), secret="ill")
+    assert people.public.columns[0].labels == ("30", "40", "50", "60", "missing")
+    assert people.public.codes.tolist() == [[0, 1, 2, 3, 4], [0, 1, 2, 0, 1], [1, 2, 0, 1, 0]]
+
+
+def test_moments_and_clock_times_in_one_column_stay_text():
+    zoned = datetime.datetime(2020, 1, 1, tzinfo=datetime.UTC)
+    column = np.array([zoned, datetime.datetime(2020, 1, 2), None], dtype=object)
+    people = ta.Dataset.from_frame({"x": column, "s": [0, 1, 1]}, secret="s")
+    assert people.public.numbers[0] is None

@@ -342,3 +342,100 @@ def test_copies_of_people_do_not_outlive_the_process(tmp_path, monkeypatch, name
         assert not named or plain.stat().st_mode & 0o077 == 0
     assert not plain.exists()
     assert [path.name for path in folder.iterdir()] == ([] if named else [left.name])
+
+
+THOUSANDS = "Column 'a' stays text, since 1,234 in it may mean 1234 or 1.234."
+
+
+@pytest.mark.parametrize("mark", ["\t", "|", ";"])
+@pytest.mark.parametrize(
+    ("values", "others", "found"),
+    [
+        (["1,234", "999", "12,345"], ["7", "8", "9"], None),
+        (["-1,234", "", "12,345"], ["7", "8", "9"], None),
+        (["1,234", "0,123", "12,345"], ["7", "8", "9"], [1.234, 0.123, 12.345]),
+        (
+            ["1,234", "999", "12,345"],
+            ["1,5", "2,25", "3"],
+            [1.234, 999, 12.345],
+        ),  # the file has decimal commas
+    ],
+)
+def test_commas_that_may_mark_thousands_are_not_taken_for_decimals(tmp_path, mark, values, others, found):
+    rows = [mark.join(row) for row in zip(values, others, "010", strict=True)]
+    (tmp_path / "p.csv").write_text("\n".join([mark.join(["a", "b", "ill"]), *rows]) + "\n")
+    people = ta.read(tmp_path / "p.csv", secret="ill")
+    if found is None:
+        assert people.public.numbers[0] is None
+        assert set(people.public.columns[0].labels) == {value or "missing" for value in values}
+        assert people.assumed.endswith(THOUSANDS)
+    else:
+        assert people.public.numbers[0].tolist() == found
+        assert "stays text" not in people.assumed
+
+
+@pytest.mark.parametrize(
+    "dates",
+    [
+        ["15/03/62", "20/11/75", "01/02/99"],
+        ["10-03-12", "05-11-09", "01-02-03"],
+        ["15/03/1962", "20/11/75", "01/02/1999"],
+        ["15/03/62 10:00:00", "20/11/75 11:00:00", "01/02/99 12:00:00"],
+    ],
+)
+def test_years_of_two_digits_are_not_guessed(tmp_path, dates):
+    rows = "".join(f"{date},{bit}\n" for date, bit in zip(dates, "010", strict=True))
+    (tmp_path / "p.csv").write_text("born,ill\n" + rows)
+    people = ta.read(tmp_path / "p.csv", secret="ill")
+    assert people.public.columns[0].labels == tuple(sorted(dates))
+    assert people.assumed.endswith("Column 'born' stays text, since not all its years have four digits.")
+
+
+@pytest.mark.parametrize(
+    ("dates", "says"),
+    [
+        (["2020-02-13", "", "2020-04-03"], "double quotes."),
+        (["13/02/2020", "", "03/04/2020"], "Dates were read with the day first."),
+        (["02/13/2020", "", "04/03/2020"], "Dates were read with the month first."),
+        (["13.2.2020", "", "3.4.2020"], "Dates were read with the day first."),
+    ],
+)
+def test_how_dates_were_read_is_said(tmp_path, dates, says):
+    rows = "".join(f"{date},{bit}\n" for date, bit in zip(dates, "010", strict=True))
+    (tmp_path / "p.csv").write_text("born,ill\n" + rows)
+    people = ta.read(tmp_path / "p.csv", secret="ill")
+    assert people.public.columns[0].labels == ("18305", "18355", "missing")
+    assert people.assumed.endswith(says)
+
+
+def test_long_identifiers_in_a_file_stay_apart(tmp_path):
+    ids = ["9007199254740993", "9223372036854775808", "9007199254740992", "9" * 5000]
+    (tmp_path / "p.csv").write_text(
+        "id,x,ill\n" + "".join(f"{one},1e300,{i % 2}\n" for i, one in enumerate(ids))
+    )
+    people = ta.read(tmp_path / "p.csv", secret="ill", public=["id"])
+    assert people.public.columns[0].labels == tuple(sorted(ids))
+    assert "Column 'id' stays text" in people.assumed
+    assert "Column 'x'" not in people.assumed
+
+
+def test_dates_are_the_same_in_every_file_and_frame(tmp_path):
+    pytest.importorskip("openpyxl")
+    pa = pytest.importorskip("pyarrow")
+    days = pd.to_datetime(["2020-01-01 10:00", "2020-06-02 00:00", None, "1950-01-03 01:02"])
+    zoned = pd.DataFrame(
+        {"day": days.tz_localize("Europe/Amsterdam"), "x": [1, 2, 3, 1], "ill": [0, 1, 1, 0]}
+    )
+    plain = zoned.assign(day=zoned.day.dt.tz_convert("UTC").dt.tz_localize(None))
+    wanted = ta.Dataset.from_frame(plain, secret="ill").public
+    assert wanted.numbers[0] is not None
+    plain.to_excel(tmp_path / "p.xlsx", index=False)
+    plain.to_csv(tmp_path / "p.csv", index=False)
+    zoned.to_parquet(tmp_path / "p.parquet")
+    found = [ta.read(tmp_path / name, secret="ill") for name in ("p.xlsx", "p.csv", "p.parquet")]
+    found += [ta.scan(tmp_path / "p.parquet", secret="ill").load()]
+    frames = (zoned, zoned.convert_dtypes(dtype_backend="pyarrow"), pa.Table.from_pandas(zoned))
+    found += [ta.Dataset.from_frame(frame, secret="ill") for frame in frames]
+    for people in found:
+        assert people.public.columns == wanted.columns
+        assert np.array_equal(people.public.codes, wanted.codes)

@@ -128,6 +128,39 @@ def test_pruned_maximum_is_the_maximum() -> None:
         np.testing.assert_allclose(profile.delta(eps), plain.max(axis=1), rtol=0, atol=1e-13)
 
 
+@pytest.mark.parametrize("grid", [np.logspace(-12, 3, 40), np.append(np.linspace(0, 1e-9, 20), 1.0)])
+def test_a_grid_of_epsilons_is_the_same_as_each_alone(grid: np.ndarray) -> None:
+    """Close ε, and ε of very different sizes: chords between them must not be rounding noise."""
+    rng = np.random.default_rng(0)
+    features = np.column_stack([np.ones(200), rng.standard_t(3, size=(200, 2))])
+    response = features @ [1, 2, 3] + rng.standard_t(3, size=200)
+    profile = SketchedLeastSquares(30).profile(features, response)
+    alone = np.array([float(profile.delta(float(eps))) for eps in grid])
+    np.testing.assert_allclose(profile.delta(grid), alone, rtol=0, atol=1e-13)
+
+
+def test_an_asymptotic_profile_says_that_it_promises_nothing(data: Data) -> None:
+    profile = SketchedLeastSquares(8).profile(*data, method="asymptotic")
+    assert "an approximation, which promises nothing" in str(profile)
+
+
+@pytest.mark.parametrize("kind", [lambda x: x.view(np.matrix), lambda x: np.ma.masked_array(x, mask=False)])
+def test_other_kinds_of_arrays_are_read_as_arrays(data: Data, kind: Any) -> None:
+    features, response = data
+    for method in (SketchedLeastSquares(8), GaussianLeastSquares(std=0.1)):
+        plain = method.profile(features, response).delta(1.0)
+        assert method.profile(kind(features), response).delta(1.0) == plain
+
+
+def test_masked_values_are_refused(data: Data) -> None:
+    features, response = data
+    hole = np.ma.masked_array(features, mask=np.eye(*features.shape, dtype=bool))
+    gap = np.ma.masked_array(response, mask=np.arange(response.size) < 3)
+    for one, two, name in ((hole, response, "features"), (features, gap, "response")):
+        with pytest.raises(InvalidInput, match=f"^{name} must be .* masked values"):
+            privacy.influence(one, two)
+
+
 def test_gaussian_sensitivity_golden(golden: dict[str, Any]) -> None:
     for case in golden["gaussian_ols_row_sensitivity"]:
         fit = privacy.influence(case["B"], case["b"])

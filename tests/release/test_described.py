@@ -336,6 +336,7 @@ def test_a_fitter_of_lifelines_is_read_as_it_is():
         (late, "one with late entry"),
         (Fitter(months[young], seen.secret[young] == 1), "Say with where= which"),
         (object(), "a fitted KaplanMeierFitter, or a frame"),
+        (fitter.survival_function_ * 100, "from 0 to 1; got other values. Divide percentages by 100"),
         (fitter.survival_function_.rename(columns={"KM_estimate": "hazard"}), "one of a survival curve"),
     ):
         with pytest.raises(ta.InvalidInput, match=says):

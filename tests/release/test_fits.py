@@ -273,3 +273,32 @@ def test_standard_errors_that_contradict_the_fit_are_refused():
     coarse = {**table, "std_error": [round(one / 0.05) * 0.05 for one in fit.bse]}
     told = ta.read_coefficients(coarse, people, noise=ta.Rounding(0.05))  # more digits than are true
     assert abs(told.values[-1] - np.sqrt(fit.scale)) <= told.statistic.spread_within
+
+
+@pytest.mark.parametrize("kind", ["mapping", "file", "semicolons", "numbers"])
+def test_a_standard_error_is_as_exact_as_it_was_printed(kind, tmp_path):
+    """4.44e+04 is exact to 100; as the number 44400.0 it must not count as exact to 0.1."""
+    rng = np.random.default_rng(199)
+    frame = pd.DataFrame({"a": rng.normal(size=4), "b": rng.normal(size=4) * 1e-4})
+    frame["y"] = rng.normal(size=4) * 3 + 10
+    fit = sm.OLS(frame.y, sm.add_constant(frame[["a", "b"]])).fit()
+    table = {
+        "block": ["1"] * 3,
+        "term": ["intercept", "a", "b"],
+        "value": [repr(float(one)) for one in fit.params],
+        "std_error": [f"{one:.3g}" for one in fit.bse],
+    }
+    assert "e+04" in table["std_error"][2]
+    source = table
+    if kind in ("file", "semicolons"):
+        source, mark = tmp_path / "c.csv", "," if kind == "file" else ";"
+        text = pd.DataFrame(table).to_csv(index=False, sep=mark)
+        source.write_text(text if kind == "file" else text.replace(".", ","))
+    elif kind == "numbers":
+        source = pd.DataFrame(table).astype({"value": float, "std_error": float})
+    people = ta.Dataset.from_frame(frame, secret="y", kind="reals")
+    told = ta.read_coefficients(source, people)
+    assert told.statistic.spread_within == ta.read_coefficients(table, people).statistic.spread_within
+    limits = ta.reconstruct(told, people.public).limits
+    assert (limits.low <= people.secret).all()
+    assert (people.secret <= limits.high).all()

@@ -13,8 +13,8 @@ from tellall.attack.prove.proof import Proof
 from tellall.attack.reconstruct.attack import reconstruct_from
 from tellall.release.equations import Evidence, Facts
 from tellall.release.hidden import Threshold, threshold_of
-from tellall.release.linearise import whole_rounding
-from tellall.release.protections.protection import Exact
+from tellall.release.linearise import possible_counts, whole_rounding
+from tellall.release.protections.protection import Exact, apply
 
 HIDDEN_BEFORE_AND_AFTER = [
     [ta.Suppression(4)],
@@ -286,3 +286,35 @@ def test_the_truth_lies_in_every_interval_of_very_many():
     off = np.abs(intervals.operator @ people.secret.astype(float) - intervals.rows.target)
     assert intervals.rows.target.size > 3000
     assert (off <= intervals.rows.bound + 1e-9).all()
+
+
+@pytest.mark.parametrize("n", [7, 10, 30, 49, 100])
+@pytest.mark.parametrize("before", [(), (ta.Rounding(0.3),), (ta.Rounding(0.03),), (ta.Rounding(0.1),)])
+def test_a_limit_that_is_a_count_up_to_rounding_excludes_no_hidden_count(n, before):
+    """0.1 + 0.2 is above 3/10 by one digit: three of ten people are hidden."""
+    counts = np.arange(n + 1)
+    exact = [count / n for count in (1, 3, n // 2)]
+    for limit in (0.1 + 0.2, 0.3, 0.9, 0.33, 0.7, *exact, *(np.nextafter(one, 1) for one in exact)):
+        protect = [*before, ta.Suppression(limit)]
+        shown = apply(protect, counts / n)
+        found = possible_counts(shown, protect, float(n))
+        assert (found.low <= counts).all()
+        assert (counts <= found.high).all()
+        if not before and np.isnan(shown).any():  # and not one more than can be hidden
+            assert found.high[0] == Threshold(limit, n, Exact(), Exact()).most_hidden
+
+
+def test_limits_after_inexact_sums_exclude_no_hidden_count():
+    law, limit = ta.CellKey({-0.4: 0.5, 0.4: 0.5}), 0.3  # 0.7 − 0.4 is less by one digit
+    assert possible_counts(np.array([np.nan]), [law, ta.Suppression(limit)], 10.0).high[0] == 7
+
+
+@pytest.mark.parametrize("n", [2 * 10**7, 6 * 10**7, 10**8, 10**10])
+def test_shares_of_many_people_exclude_no_true_count(n):
+    half = np.array([n * (2 * m + 1) // 200 for m in range(100)])
+    found = possible_counts(ta.Rounding(0.01).perturb(half / n), [ta.Rounding(0.01)], float(n))
+    assert ((found.low <= half) & (half <= found.high)).all()
+    counts = np.random.default_rng(0).integers(0, n, 5000)
+    law = ta.CellKey({-0.05: 0.5, 0.05: 0.5})
+    found = possible_counts(counts / n + 0.05, [law], float(n))
+    assert ((found.low <= counts) & (counts <= found.high)).all()

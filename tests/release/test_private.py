@@ -4,14 +4,13 @@ import json
 
 import numpy as np
 import pytest
+from tests.release.examples import BINS, EXAMPLES, crowd
 from tests.release.protections.test_everywhere import ANYWHERE, TABLES_ONLY
 
 import tellall as ta
 from tellall.core.schemas.documents import ReleaseDocument
 from tellall.release import catalogue
-from tellall.release.statistics.tables import Tables
 
-BINS = {"income": [20_000.0, 30_000.0, 45_000.0]}
 MASKS = (np.arange(4 * 61).reshape(4, 61) % 3 == 0).astype(int)
 
 
@@ -26,39 +25,12 @@ class Stump:
 
 
 STATISTICS = {
-    "Marginals": ta.Marginals(2),
+    **EXAMPLES,
     "Marginals in fractions": ta.Marginals(2, scale="fractions"),
-    "Tables": Tables(2),
-    "CellCounts": ta.CellCounts(
-        ["income", "north"], [["≤ 30000", "> 30000"], ["0", "1"]], [(0, 1, 1), (-1, 0, 0)]
-    ),
-    "Predicates": ta.Predicates("and", ways=2),
-    "SubsetCounts": ta.SubsetCounts(["income > 30000", "north == 1"]),
     "SubsetCounts of masks": ta.SubsetCounts(MASKS),
-    "ErrorRates": ta.ErrorRates(["income > 30000"]),
     "ErrorRates of a model": ta.ErrorRates([Stump()]),
-    "Means": ta.Means(),
-    "Estimator": ta.Estimator("linear"),
-    "Sums": ta.Sums(2),
-    "CellMeans": ta.CellMeans(2, counts=True),
-    "Extremes": ta.Extremes(2),
-    "Correlations": ta.Correlations(mean=True),
-    "SurvivalCurve": ta.SurvivalCurve("income", grid=(20_000.0, 40_000.0)),
 }
 TABULATED = ("Marginals", "Marginals in fractions", "Tables")
-
-
-def crowd(seed: int, n: int = 61) -> dict[str, np.ndarray]:
-    """Incomes to the cent, two flags and a secret, every category present."""
-    rng = np.random.default_rng(seed)
-    income = np.r_[15_000.31, 25_000.17, 40_000.23, 50_000.41, rng.lognormal(10.3, 0.4, n - 4).round(2)]
-    north, home = (np.r_[0, 1, 0, 1, rng.integers(0, 2, n - 4)] for _ in range(2))
-    return {
-        "income": income,
-        "north": north,
-        "home": home,
-        "ill": np.r_[0, 1, 1, 0, rng.integers(0, 2, n - 4)],
-    }
 
 
 def file_of(people, statistic, protect, folder, bins=BINS):
@@ -76,7 +48,7 @@ PAIRS = [
 
 
 def test_no_statistic_is_left_out():
-    assert {type(each).__name__ for each in STATISTICS.values()} == set(catalogue.kinds("statistic"))
+    assert {type(each).__name__ for each in EXAMPLES.values()} == set(catalogue.kinds("statistic"))
 
 
 @pytest.mark.parametrize(("name", "protect"), PAIRS)

@@ -1,6 +1,7 @@
 """Shares as counts: a percentage of people whose number is known, whatever way halves were rounded."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import tellall as ta
@@ -110,3 +111,75 @@ def test_percentages_in_files(tmp_path):
     found = ta.rows_from_tables(tables)
     assert found.unique
     assert found.solution.tolist() == [2, 1, 7, 1]
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "unit"),
+    [
+        ("percent", ["10.0", "90.0", "20.0", "80.0"], 0.1),
+        ("percent", ["12.50", "87.50", "*", "80.00"], 0.01),
+        ("percent", ["10.0 %", "90.0 %", "", "80.0 %"], 0.1),
+        ("percent", ["10", "90", "20", "80"], 1.0),
+        ("percent", ["1e+01", "9e+01", "2e+01", "8e+01"], 10.0),
+        ("rate", ["0.00000", "1.00000", "0.50000", "0.50000"], 1e-5),
+        ("rate", ["0.00001", "0.99999", "0.00002", "0.99998"], 1e-5),
+    ],
+)
+def test_shares_in_a_file_are_rounded_to_the_digits_that_it_shows(tmp_path, name, values, unit):
+    cells = [("f", "yes"), ("f", "no"), ("m", "yes"), ("m", "no")]
+    plain = all(value.replace(".", "").isdigit() for value in values)
+    for mark, point, ending in ((",", ".", "csv"), ("\t", ".", "tsv"), (";", "," if plain else ".", "csv")):
+        rows = [[*cell, value.replace(".", point)] for cell, value in zip(cells, values, strict=True)]
+        path = tmp_path / f"p.{ending}"
+        path.write_text("\n".join(mark.join(row) for row in [["sex", "ill", name], *rows]) + "\n")
+        (table,) = ta.read_count_tables(path)[""]
+        assert table.protections == (ta.Rounding(unit),)
+
+
+def test_digits_that_a_file_does_not_show_are_not_assumed(tmp_path):
+    frame = pd.DataFrame({"sex": ["f", "f"], "ill": ["yes", "no"], "percent": [10.0, 90.0]})
+    frame.to_parquet(tmp_path / "p.parquet")
+    (table,) = ta.read_count_tables(tmp_path / "p.parquet")[""]
+    assert table.protections == (ta.Rounding(10.0),)
+
+
+def test_numbers_that_are_no_shares_are_refused(tmp_path):
+    (tmp_path / "p.tsv").write_text("sex\till\tpercent\nf\tyes\t12,345\nf\tno\t87,655\n")
+    with pytest.raises(InvalidInput, match="shares from 0 to 100; got another number in line 2"):
+        ta.read_count_tables(tmp_path / "p.tsv")
+
+
+EXACT_OR_HIDDEN = {
+    "exact": (),
+    "rounded": (ta.Rounding(0.1),),
+    "at random": (ta.Rounding(0.1, "random"),),
+    "hidden": (ta.Suppression(0.3),),
+    "hidden and rounded": (ta.Rounding(0.1), ta.Suppression(0.3)),
+}
+
+
+@pytest.mark.parametrize("protect", EXACT_OR_HIDDEN.values(), ids=EXACT_OR_HIDDEN)
+def test_shares_of_an_uncertain_base_exclude_no_count(protect):
+    for low, high in ((0, 3), (1, 4), (3, 5), (7, 9)):
+        bases = np.full(2, float(low)), np.full(2, float(high))
+        for n in range(max(low, 1), high + 1):
+            count = np.arange(n + 1)
+            for x in count:
+                share = np.array([x, n - x, n, 0]) / n
+                for one in protect:
+                    share = one.perturb(share, np.random.default_rng(x))
+                least, most = counts_of_shares(ta.CountTable(ILL, share, protect, shares_of=["age"]), bases)
+                assert (least <= [x, n - x, n, 0]).all()
+                assert (most >= [x, n - x, n, 0]).all()
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("protect", [ta.Rounding(3), ta.Suppression(4), ta.Rounding(4, "midpoint")])
+def test_exact_rates_with_protected_counts_fit_the_truth(seed, protect):
+    rng = np.random.default_rng(seed)
+    columns, ill = np.column_stack([np.arange(15) % 2, np.arange(15) % 3]), rng.integers(0, 2, 15)
+    people = ta.Dataset.from_arrays(columns, ill)
+    releases = [ta.publish(people, ta.Marginals(2, scale="rates"))]
+    releases += [ta.publish(people, ta.Marginals(3), protect)]
+    found = ta.rows_from_tables(releases)
+    assert found.status.word != "contradictory"

@@ -4,10 +4,10 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from tests.release.examples import BINS, EXAMPLES, crowd
 from tests.release.test_where import WOMEN, some_people, unknowns, women_of
 
 import tellall as ta
-from tellall.release import statistics
 from tellall.release.linearise import linearise
 from tellall.release.sight import Knowledge
 from tellall.testing import check_views
@@ -43,13 +43,23 @@ KINDS = {
 }  # others take bits alone
 
 
-def test_the_law_is_checked_for_every_statistic_that_has_equations():
-    checked = {type(each).__name__ for each in STATISTICS}
-    assert checked == set(statistics.__all__) - {
-        "Statistic",
-        "Tables",
-        "Means",
-    }  # those two are not about a secret
+@pytest.mark.parametrize("name", [name for name in EXAMPLES if name not in ("Tables", "Means")])
+def test_equations_hold_for_an_example_of_every_statistic_about_a_secret(name):
+    frame, rng = crowd(0), np.random.default_rng(0)
+    secrets = (frame["ill"], rng.integers(0, 3, frame["ill"].size), rng.normal(size=frame["ill"].size))
+    kinds = [ta.Dataset.from_frame({**frame, "ill": one}, secret="ill", bins=BINS) for one in secrets]
+    taken = [people for people in kinds if accepts(EXAMPLES[name], people)]
+    assert taken
+    for people in taken:
+        check_views(EXAMPLES[name], people)
+
+
+def accepts(statistic, people):
+    try:
+        ta.linearise(ta.publish(people, statistic), people.public)
+    except ta.InvalidInput:
+        return False
+    return True
 
 
 @pytest.mark.parametrize("statistic", STATISTICS, ids=lambda each: each.describe())
@@ -213,6 +223,22 @@ def test_known_secrets_are_known():
         assert ta.score(attack, people.secret).n == 40
 
 
+@pytest.mark.parametrize("protect", [None, ta.Gaussian(3000.0)], ids=repr)
+@pytest.mark.parametrize("bounds", [None, (0, None), (0, 1e6)])
+@pytest.mark.parametrize("statistic", [ta.Sums(2), ta.CellMeans(2), ta.Sums(1)], ids=repr)
+def test_known_numbers_may_all_be_zero(statistic, bounds, protect):
+    """They have no size of their own: the published values show the unit."""
+    rng = np.random.default_rng(0)
+    numbers = np.r_[0.0, 0.0, rng.lognormal(10, 1, 28)]
+    people = ta.Dataset.from_arrays(rng.integers(0, 2, (30, 3)), numbers)
+    release = ta.publish(people, statistic, protect, rng=0)
+    found = ta.reconstruct(release, people.public, known_secrets={0: 0.0, 1: 0.0}, bounds=bounds)
+    assert found.status.word != "contradictory"
+    assert np.array_equal(found.interval[:2], np.zeros((2, 2)))
+    inside = (found.interval[:, 0] <= numbers) & (numbers <= found.interval[:, 1])
+    assert inside.mean() > 0.8
+
+
 def test_a_secret_that_contradicts_the_release_says_so():
     people = some_people()
     release = ta.publish(people, ta.Marginals(2))
@@ -325,3 +351,53 @@ def test_parts_are_known_as_far_as_the_view_goes():
     assert bounds_hold(attack, known)
     assert ta.reconstruct(both, known.public, missing=6).n == rows.size
     assert int(women.sum()) > int(women[rows].sum())
+
+
+def holds(evidence, secret):
+    """Whether everything certain, and every bound of a row, is true of this secret."""
+    (part,) = evidence.parts
+    image = part.source @ secret.astype(float)
+    facts, rows = part.facts, part.rows
+    known = (facts.low - 1e-6 <= image).all() and (image <= facts.high + 1e-6).all()
+    return known and (np.abs(image[part.index] - rows.target) <= rows.bound + 1e-6).all()
+
+
+STRANGE = {
+    "errors in a subset": (ta.ErrorRates(["a = 1", "b = 1"], subset="c = 1"), None),
+    "errors": (ta.ErrorRates(["a = 1", "b = 1"]), None),
+    "complemented": (ta.Marginals(2), ta.Complement(1.0)),
+    "complemented pairs": (ta.Predicates("xor", 2), ta.Complement(1.0)),
+    "complemented errors": (ta.ErrorRates(["a = 1"], scale="counts"), ta.Complement(1.0)),
+    "hidden": (ta.Marginals(3), ta.Suppression(3)),
+    "rounded, then hidden": (ta.Marginals(2), [ta.Rounding(3), ta.Suppression(4)]),
+    "hidden, then rounded": (ta.Marginals(3), [ta.Suppression(2), ta.Rounding(4)]),
+}
+
+
+@pytest.mark.parametrize("known", [Knowledge(missing=2), Knowledge(may_include=True), None])
+@pytest.mark.parametrize(("statistic", "protect"), STRANGE.values(), ids=STRANGE)
+def test_strangers_make_nothing_false(statistic, protect, known):
+    for seed in range(25):
+        rng = np.random.default_rng(seed)
+        n, secret = 13, np.append([0, 1], rng.integers(0, 2, 11))
+        bits = {name: np.append(rng.permutation([0, 1]), rng.integers(0, 2, n - 2)) for name in "abc"}
+        people = ta.Dataset.from_frame(bits | {"s": secret}, secret="s")
+        released, view = np.arange(n), np.arange(n)
+        if known is None or known.missing:
+            view = view[:-2]
+        if known is None or known.may_include:
+            released = np.append(np.flatnonzero(rng.random(n - 2) < 0.8), [n - 2, n - 1])
+        told = Knowledge(missing=2, may_include=True) if known is None else known
+        release = ta.publish(people.take(released), statistic, protect, rng=seed)
+        assert holds(linearise(release, people.public.take(view), known=told), secret[view])
+
+
+@pytest.mark.parametrize("options", [{"missing": 3}, {"missing": 3, "may_include": True}])
+def test_a_release_about_nobody_in_the_view_says_nothing(options):
+    columns = {"a": [0, 1, 0, 1, 1, 0], "b": [0, 0, 1, 1, 0, 1], "s": [0, 1, 1, 0, 1, 0]}
+    people = ta.Dataset.from_frame(columns, secret="s")
+    for statistic in (ta.Marginals(2), ta.Sums(2), ta.ErrorRates(["b = 1"]), ta.Predicates("xor", 2)):
+        release = ta.publish(people, statistic, where="a = 1")
+        found = ta.reconstruct(release, people.public.take(np.array([0, 2, 5])), **options)
+        assert "nobody who is known" in found.evidence.skipped[0]
+        assert "proved" not in found.identified

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import tellall as ta
-from tellall.release import catalogue
+from tellall.release import catalogue, statistics
 from tellall.report.topics import explain, legend, topic_names, word_list
 
 WHY = word_list()["why"]
@@ -43,6 +43,25 @@ def test_the_words_of_tables_and_studies_are_listed():
     studies = {"sweep", "calibrate", "frontier", "guarantee", "utility", "foreseen", "promised"}
     assert tables | baselines | studies | {"verdict", "pass", "review", "fail"} <= set(topic_names())
     assert all(legend(*tables).values())
+
+
+def test_a_kind_is_found_where_its_topic_says(monkeypatch):
+    import pydoc
+
+    class Newcomer(ta.Means):
+        """A statistic that is listed and is not a public name."""
+
+    monkeypatch.setattr("tellall.release.statistics.Newcomer", Newcomer, raising=False)
+    listed = [*statistics.__all__, "Newcomer"]
+    monkeypatch.setattr("tellall.release.statistics.__all__", listed)
+    for name in [*catalogue.kinds("statistic"), *catalogue.kinds("protection")]:
+        place = explain(name).read.removeprefix("help(").removesuffix(") in Python.")
+        if name == "Newcomer":
+            assert place == f"'{__name__}.Newcomer'"
+        elif place.startswith("'"):
+            assert pydoc.locate(place.strip("'")) is not None
+        else:
+            assert getattr(ta, place.removeprefix("tellall.")).__name__ == name
 
 
 def test_every_protection_says_why_it_matters():

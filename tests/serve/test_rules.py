@@ -122,6 +122,22 @@ def test_a_release_published_before_is_opened_named_and_removed(client, publishe
     assert "# Statistics, with their keys:" in case.plan_text  # comments stay
 
 
+def test_an_audit_with_another_file_of_the_same_name_is_outdated(client, published):
+    planned(client)
+    client.open("Last year.json", published, f"{client.here}/published")
+    case = client.case()
+    text, (audited, _) = case.plan_text, case.asked
+    case.write("done.json", {"version": audited, "tellall": ta.__version__})
+    assert case.current
+    client.post(f"{client.here}/plan", {"version": case.version, "do": "unpublish", "place": 0})
+    corrected = json.loads(published)
+    corrected["values"][0] = 0.0 if corrected["values"][0] else 1.0
+    client.open("Last year.json", json.dumps(corrected).encode(), f"{client.here}/published")
+    assert case.plan_text == text  # the file has the same name again
+    assert not case.current
+    assert case.asked[0] == case.version != audited
+
+
 @pytest.mark.parametrize(
     "content",
     [b"", b"{}", b"[1, 2]", b"a,b\n1,2\n", b'{"document": "release", "schema_version": 1}', b"\xff"],

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import tellall
 from tellall.cli.options import AsJson, Out, Quiet, Seed, check_out, emit, progress_bar
 from tellall.core import files
+from tellall.core.amounts import counted
 from tellall.core.errors import SolverFailed
 from tellall.core.schemas import VERSION
 
@@ -165,6 +166,7 @@ def _closing(name: str, rows: Sequence[Outcome], page: Path) -> str:
     who = _HOLDERS[name]
     worst = max(rows, key=lambda row: row.advantage)
     ruled = max((row for row in rows if row.protection == "hidden, rounded"), key=lambda row: row.advantage)
+    named = counted(worst.named_right)
     return f"""\
 right      secrets that the attack guesses right
 guess      without it, the strongest of: {", ".join(rows[0].baselines)}
@@ -173,9 +175,9 @@ named      {who} named with confidence 0.95 or more: right, of all named
 proved     people with the same secret in every solution that fits the numbers
 exposed    right, sure at 0.95, and with three times any baseline's odds
 
-From {worst.statistic} ({worst.protection}), {worst.named_right} of the {worst.holders} {who} are named.
+From {worst.statistic} ({worst.protection}), {named} of the {worst.holders} {who} are named.
 With the usual rules, cells under 10 hidden and the others rounded to 5, still
-{ruled.named_right} are, and {ruled.named - ruled.named_right} other people wrongly.
+{counted(ruled.named_right)} are, and {counted(ruled.named - ruled.named_right)} other people wrongly.
 A failed attack would not make a release safe.
 
 The page is {page}

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import ceil
 
 __all__ = [
     "MINUS",
     "amount",
     "count_of",
+    "counted",
     "digits",
     "gain",
     "level",
@@ -96,12 +98,24 @@ def with_interval(value: float, ends: Sequence[float], real: bool = False) -> st
     return f"{gain(value, real)} [{gain(ends[0], real)},{_SPACE}{gain(ends[1], real)}]"
 
 
-def count_of(count: int, noun: str, plural: str = "") -> str:
+def counted(count: float) -> str:
+    """A number of people, or its mean over draws, which is rounded up to a tenth: few never look like none.
+
+    Examples
+    --------
+    >>> counted(3142), counted(2.5), counted(0.01), counted(1.3), counted(2.0)
+    ('3,142', '2.5', '0.1', '1.3', '2')
+    """
+    tenths = ceil(round(10 * count, 6))
+    return f"{tenths / 10:,.1f}" if tenths % 10 else f"{tenths // 10:,}"
+
+
+def count_of(count: float, noun: str, plural: str = "") -> str:
     """A number of things in words.
 
     Examples
     --------
-    >>> count_of(1, "area"), count_of(3142, "person", "people")
-    ('1 area', '3,142 people')
+    >>> count_of(1, "area"), count_of(3142, "person", "people"), count_of(0.25, "person", "people")
+    ('1 area', '3,142 people', '0.3 people')
     """
-    return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
+    return f"{counted(count)} {noun if count == 1 else plural or noun + 's'}"

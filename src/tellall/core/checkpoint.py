@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import hmac
 import json
@@ -29,18 +30,20 @@ _DIGITS = frozenset("0123456789abcdef")
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """Finished pieces, one JSON file each, named by a keyed hash of everything that decides its contents.
+    """Finished pieces, one masked file each, named by a keyed hash of everything that decides its contents.
 
     Notes
     -----
     A piece whose plan, people, seed or version changed has another hash, so only that piece is done again.
     Files are named by hashes alone: the name of an area never becomes a path. A file that was not written
-    whole, or was changed since, counts as missing. Only their owner can read the folders and files: a piece
-    holds exact counts of people.
+    whole, or was changed since, counts as missing. Only their owner can read the folders and files.
 
-    A plain hash of people would let anybody who knows all of them but one find out the last by trying. So a
-    file's name is the HMAC of its key under a random number, which is kept in the folder and which only the
-    owner can read. The same number seals the contents of the file.
+    A piece may say who is proved, and the folder may fall into other hands than the people's file. So a piece
+    is masked: without its key, a hash of the people among other things that is never written, the folder says
+    how many pieces there are and how long each is, and nothing else. The mask is the output of SHAKE-256 for
+    the HMAC of the key and a fresh salt under a random number, which is kept in the folder. Without that
+    number, a file's name would let anybody who knows all people but one find out the last by trying. Whoever
+    has the folder can still confirm a guess at all people together, as with any exact count.
 
     Examples
     --------
@@ -74,16 +77,27 @@ class Checkpoint:
             found = files.read_json(path, what="kept piece")
         except InvalidInput:
             return None
-        piece, seal = found.get("piece"), found.get("seal")
-        if not isinstance(piece, dict) or not isinstance(seal, str):
+        salt, masked, seal = (found.get(name) for name in ("salt", "masked", "seal"))
+        if not (isinstance(salt, str) and isinstance(masked, str) and isinstance(seal, str)):
             return None
-        return piece if hmac.compare_digest(seal.encode(), self._seal(key, piece)) else None
+        if not hmac.compare_digest(seal.encode(errors="replace"), self._seal(key, salt, masked).encode()):
+            return None
+        piece: dict[str, Any] = json.loads(self._mask(key, salt, base64.b85decode(masked)))
+        return piece
 
     def keep(self, key: str, piece: dict[str, Any]) -> None:
         """Writes a piece to its file."""
         path = self._path(key)
         private_folder(path.parent)
-        files.write_json(path, {"piece": piece, "seal": self._seal(key, piece).decode()}, lasting=False)
+        salt = secrets.token_hex(16)
+        text = json.dumps(piece, allow_nan=False)
+        masked = base64.b85encode(self._mask(key, salt, text.encode())).decode()
+        written = {"salt": salt, "masked": masked, "seal": self._seal(key, salt, masked)}
+        files.write_json(path, written, lasting=False)
+
+    def derive(self, key: str, purpose: str) -> bytes:
+        """A random number for this purpose that only whoever knows the key can make again."""
+        return hmac.new(self.secret, json.dumps([purpose, key]).encode(), "sha256").digest()
 
     def prune(self, keys: Iterable[str]) -> None:
         """Removes all pieces but those with these keys."""
@@ -101,9 +115,13 @@ class Checkpoint:
         name = self._name(key)
         return self.folder / name[:2] / f"{name[2:]}.json"
 
-    def _seal(self, key: str, piece: dict[str, Any]) -> bytes:
-        text = json.dumps([key, piece], sort_keys=True)
-        return hmac.new(self.secret, text.encode(), "sha256").hexdigest().encode()
+    def _mask(self, key: str, salt: str, text: bytes) -> bytes:
+        """The text masked, or the masked text as it was."""
+        stream = hashlib.shake_256(self.derive(key, f"mask {salt}")).digest(len(text))
+        return (int.from_bytes(text) ^ int.from_bytes(stream)).to_bytes(len(text))
+
+    def _seal(self, key: str, salt: str, masked: str) -> str:
+        return hmac.new(self.derive(key, f"seal {salt}"), json.dumps(masked).encode(), "sha256").hexdigest()
 
     def _name(self, key: str) -> str:
         if not _is_hash(key, 16):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from tellall.core.amounts import count_of, digits, gain
+from tellall.core.amounts import count_of, counted, digits, gain
 from tellall.experiment.verdict import Answer, area_name
 
 __all__ = [
@@ -169,7 +169,7 @@ def _people_learnt(learnt: float | None, limit: int | None) -> str:
         return ""
     are = "person with a sensitive value is" if learnt == 1 else "people with a sensitive value are"
     but = "but" if learnt > limit else "and"
-    return f", {but} {learnt:.4g} {are} proved alone or exposed, where the plan allows {limit:,}"
+    return f", {but} {counted(learnt)} {are} proved alone or exposed, where the plan allows {limit:,}"
 
 
 def _attack(row: Row, release: dict[str, Any]) -> str:

@@ -112,7 +112,9 @@ def _areas(dataset: Dataset, plan: Plan) -> list[Area]:
 
 def _alone(area: Area, plan: Plan) -> Plan:
     """The plan for one area alone."""
-    return replace(plan, by=None, seed=area.seed(plan.seed))
+    assert plan.by is not None
+    attackers = tuple(one.in_areas(plan.by) for one in plan.attackers)
+    return replace(plan, by=None, seed=area.seed(plan.seed), attackers=attackers)
 
 
 def _task(area: Area, plan: Plan, limits: Limits, kept: Checkpoint | None) -> Task:

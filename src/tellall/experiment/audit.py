@@ -25,13 +25,14 @@ from tellall.experiment.findings import Finding, Job, Skipped, from_plain, to_pl
 from tellall.experiment.measures.contributors import rules_of
 from tellall.experiment.overall import proved_together
 from tellall.experiment.plans.plan import ALL_TOGETHER, Plan
-from tellall.experiment.trial import Planned, Setting, Trial, affordable
+from tellall.experiment.trial import Setting, Trial, affordable
 from tellall.experiment.verdict import Limits
 from tellall.people.areas import fingerprint
 from tellall.people.dataset import Dataset
 from tellall.release import catalogue
 from tellall.release.outputs import OutputFolder
 from tellall.release.release import Release
+from tellall.release.statistics.among import alone
 from tellall.release.statistics.cells import CellNumbers
 
 __all__ = ["attack_all", "audit", "key_of", "named_people", "reveal"]
@@ -148,7 +149,7 @@ def _by_one(
 
 def _sums_in(dataset: Dataset, plan: Plan) -> tuple[Release, ...]:
     """The planned tables of sums and means, published once."""
-    tables = tuple(one for one in plan.releases if isinstance(one.statistic, CellNumbers))
+    tables = tuple(one for one in plan.releases if isinstance(alone(one.statistic), CellNumbers))
     return Trial(Setting(dataset), tables, seed=plan.seed).published[0] if tables else ()
 
 
@@ -212,10 +213,10 @@ def attack_all(
     each: Each | None = None,
 ) -> list[Finding | Skipped]:
     """The findings of a plan on these people: releases, steps, then sets; each is kept once it is there."""
-    secret = secrets.token_bytes(32) if kept is None else kept.secret
-    setting = Setting(dataset, plan.device, secret, plan.attacker, plan.seed)
-    within = limits or plan.limits(dataset)
     key = None if kept is None else key_of(plan, dataset)
+    order = secrets.token_bytes(32) if kept is None or key is None else kept.derive(key, "order of people")
+    setting = Setting(dataset, plan.device, order, plan.attacker, plan.seed)
+    within = limits or plan.limits(dataset)
     alone = jobs_alone(plan)
     expected = len(alone) + len(jobs_together(plan, range(len(plan.releases))))
 
@@ -348,18 +349,18 @@ def named_people(dataset: Dataset, plan: Plan, level: float) -> dict[str, list[d
     return named
 
 
-def key_of(plan: Plan, dataset: Dataset) -> str:
-    """A name for the audit of this plan on these people by this version."""
-    # a cell key changes the noise and is written down only here, in a hash
-    keys = [getattr(part, "key", None) for planned in plan.releases for part in planned.protections]
-    before = [one.as_json()["published"] for one in plan.releases if one.given is not None]
-    return checkpoint_key("audit", plan.as_json(), plan.device, keys, before, fingerprint(dataset))
+def key_of(plan: Plan, dataset: Dataset) -> str | None:
+    """A name for the audit of this plan on these people by this version; None if own classes decide it."""
+    each = [planned.identity() for planned in plan.releases]
+    if None in each:
+        return None
+    before = [one.given.identity() for one in plan.releases if one.given is not None]
+    return checkpoint_key("audit", plan.as_json(), plan.device, each, before, fingerprint(dataset))
 
 
 def _identity(plan: Plan, index: int, count: int) -> str:
-    planned: Planned = plan.releases[index]
-    shown = planned.as_json()
-    return json.dumps([shown["statistic"], shown.get("where"), shown["protect"][:count]], sort_keys=True)
+    known = plan.releases[index].identity(count)
+    return json.dumps([index, count] if known is None else known, sort_keys=True)
 
 
 def _as_plan(plan: Plan | OutputFolder | Mapping[str, Any] | str | Path) -> Plan:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tellall.core.amounts import amount, digits, gain
+from tellall.core.amounts import amount, counted, digits, gain
 from tellall.core.checks import above_zero, whole
 from tellall.core.errors import NoAnswer, TooLittlePower, invalid
 from tellall.experiment.families import Family, as_family, least_scale
@@ -43,7 +43,7 @@ class Evaluation:
     accuracy: float
     advantage: float
     interval: tuple[float, float]
-    learnt: int
+    learnt: float
     loss: float
     verdict: str
     decided: str
@@ -109,7 +109,7 @@ class Calibration:
         return self.worst.judged[1:]
 
     @property
-    def exposed(self) -> int:
+    def exposed(self) -> float:
         """The most people that any decoder exposes there."""
         return max(outcome.exposed_people for outcome in self.outcomes)
 
@@ -215,6 +215,7 @@ def calibrate(
     decoders: Sequence[str] | None = None,
     attacker: Attacker = INSIDER,
     rng: Rng = 0,
+    stream: int = 0,
     progress: Callable[[int, int], object] | None = None,
 ) -> Calibration:
     """The least noise of a family with which the verdict is a pass.
@@ -241,7 +242,7 @@ def calibrate(
         The first scale; by default noise as large as half a person's norm in the equations.
     decoders
         Names of decoders; by default every affordable one.
-    attacker, rng
+    attacker, rng, stream
         As for `sweep`.
     progress
         Called with (scales measured, the most there can be) after each.
@@ -268,6 +269,7 @@ def calibrate(
     limit = above_zero("max_advantage", max_advantage)
     above_zero("tolerance", tolerance)
     whole("draws", draws, least=1)
+    whole("stream", stream, least=0)
     whole("evaluations", evaluations, least=_FEWEST)
     kind, seed = as_family(family), seed_of(rng)
     setting = Setting(dataset, attacker=attacker, seed=seed)
@@ -283,7 +285,7 @@ def calibrate(
     history: list[Evaluation] = []
 
     def passes(scale: float) -> bool:
-        planned = Planned(f"{kind.name} at {scale:g}", statistic, kind.at(scale))
+        planned = Planned(f"{kind.name} at {scale:g}", statistic, kind.at(scale), stream)
         seen[scale] = _measure(Trial(setting, (planned,), draws, seed), tried, limits)
         history.append(_evaluation(scale, seen[scale], limits))
         if progress:
@@ -398,6 +400,6 @@ def _hopeless(history: Sequence[Evaluation], limit: float, family: Family, peopl
     rule = (
         f"one that {family.name} can keep; at scale {last.scale:.4g} the advantage is "
         f"{digits(last.advantage)} [{digits(last.interval[0])}, {digits(last.interval[1])}] and "
-        f"{last.learnt:,} people are given away ({last.decided})"
+        f"{counted(last.learnt)} people are given away ({last.decided})"
     )
     return NoAnswer(str(invalid("max_advantage", rule, limit, "Try another family or a larger start.")))

@@ -12,6 +12,7 @@ import numpy as np
 from tellall.algebra.operators.base import IntArray
 from tellall.core.amounts import count_of
 from tellall.experiment.findings import Finding, Skipped
+from tellall.experiment.measures.counts import add_counts
 from tellall.experiment.measures.proofs import Proofs
 from tellall.experiment.plans.attacker import people_of
 from tellall.experiment.plans.plan import Plan
@@ -41,7 +42,7 @@ class Difference:
     releases: tuple[int, int]
     only_first: int
     only_second: int
-    proved: int | None
+    proved: float | None
     sentence: str
 
     def as_json(self) -> dict[str, Any]:
@@ -83,7 +84,7 @@ def _pairs(public: Public, plan: Plan) -> list[tuple[tuple[int, int], tuple[IntA
     return pairs
 
 
-def _proved_by_both(findings: Sequence[Finding | Skipped], pair: tuple[int, int]) -> int | None:
+def _proved_by_both(findings: Sequence[Finding | Skipped], pair: tuple[int, int]) -> float | None:
     """How many people two releases prove together but neither proves alone."""
     proofs = {
         tuple(index for index, _ in finding.job.members): finding.proofs
@@ -95,14 +96,14 @@ def _proved_by_both(findings: Sequence[Finding | Skipped], pair: tuple[int, int]
     if both is None:
         return None
     before = Proofs.union(alone)
-    return _people(Proofs.union([both, *alone])) - _people(before)
+    return add_counts([_people(Proofs.union([both, *alone])), -_people(before)])
 
 
-def _people(proofs: Proofs | None) -> int:
-    return 0 if proofs is None else sum(proofs.alone.values()) + sum(proofs.group.values())
+def _people(proofs: Proofs | None) -> float:
+    return 0 if proofs is None else add_counts([*proofs.alone.values(), *proofs.group.values()])
 
 
-def _sentence(names: Sequence[str], only_first: int, only_second: int, proved: int | None) -> str:
+def _sentence(names: Sequence[str], only_first: int, only_second: int, proved: float | None) -> str:
     """The difference in words."""
     parts = [
         f"“{name}” counts {count_of(count, 'person', 'people')} whom “{other}” does not"

@@ -7,14 +7,15 @@ from dataclasses import replace
 
 import numpy as np
 
-from tellall.algebra.operators.base import Array
-from tellall.algebra.posterior.model import CountPrior
+from tellall.algebra.operators.base import Array, LinearOperator
 from tellall.algebra.solvers.base import Status
 from tellall.algebra.solvers.many_targets import ManySolutions, ManyTargets
 from tellall.attack.prove.proof import EFFORT, Proof, prove
 from tellall.attack.reconstruct.attack import Reconstruction, reconstruct_from
+from tellall.attack.reconstruct.decoders import Decode, DecodedCounts, gaussian_chance
 from tellall.attack.reconstruct.reals import Whitened, whiten
-from tellall.attack.secret import Bit, rates_of_bits
+from tellall.attack.secret import Bit, Undecided, leave_undecided, rates_of_bits
+from tellall.core.errors import TellallError
 from tellall.people.dataset import Public
 from tellall.release.equations import Evidence, System
 from tellall.release.linearise import count_scale, linearise
@@ -38,9 +39,10 @@ class SharedSystem:
     -----
     For noise that does not depend on the values the operator, the groups of people alike and the shape of the
     weights are the same in every draw and at every scale: one eigendecomposition, kept here, serves them all
-    (`ManyTargets`). Whether that holds is read off the first two releases: the same operator (one product
-    with a random vector), the same errors row by row, and targets that differ as the values do. The ordinary
-    attack handles releases whose bounds settle somebody, and solutions that do not settle.
+    (`ManyTargets`). Whether that holds is read off the releases: the same operator (one product with a random
+    vector), the same errors row by row, and targets that differ as the values do. The ordinary attack handles
+    releases whose bounds settle somebody, or whose rows least squares rewrites, and solutions that do not
+    settle. Only the equations are solved here: `reconstruct_from` ends every attack.
     """
 
     def __init__(self) -> None:
@@ -84,55 +86,52 @@ class SharedSystem:
         """
         known = {} if proofs is None else proofs
         alone: list[Reconstruction | None] = [None] * len(releases)
-        evidence = common_evidence(releases, public)
-        if evidence is None:
+        each = common_evidence(releases, public)
+        if each is None:
             return alone
-        system, targets = evidence.system, targets_of(releases, public, evidence)
         if not releases[0].levels:
             return [
-                reconstruct_from(evidence.at(target), public, (release,), decompose=self.decompose)
-                for target, release in zip(targets.T, releases, strict=True)
+                reconstruct_from(one, public, (release,), decompose=self.decompose)
+                for one, release in zip(each, releases, strict=True)
             ]
+        system = each[0].system
         if system.size.size > MOST_UNKNOWNS:
             return alone
-        # where errors have bounds, each release says for itself what they settle
-        bounded = bool(np.isfinite(system.rows.bound).any())
-        each = [linearise(release, public) if bounded else evidence for release in releases]
         for index, one in enumerate(each):
             if index not in known:
                 known[index] = prove(one, Bit(), effort, interruptible=False)
             each[index] = one.within(known[index].enclosure)
         open_ = [index for index, one in enumerate(each) if not (one.bounded or one.enclosure.empty)]
+        open_ = [index for index in open_ if _is_least_squares_of_rows(each[index])]
         if not open_:
             return alone
-        targets = targets[:, open_]
+        targets = np.stack([each[index].target for index in open_], axis=1)
         weight = float(np.mean(system.rows.spread)) ** -2
         ready = self._prepared(system, (np.mean(system.rows.spread) / system.rows.spread) ** 2)
         rates = rates_of_bits(system.operator, targets, system.rows.spread, system.size)
         solutions = ready.solve(targets, weight, rates)
         for column, index in enumerate(open_):
             if solutions.settled[column]:
-                alone[index] = _reconstruction(
+                alone[index] = reconstruct_from(
                     each[index],
                     public,
-                    releases[index],
-                    solutions,
-                    column,
+                    (releases[index],),
+                    _decoder_of(solutions, column),
                     float(rates[column]),
-                    known[index],
+                    proof=known[index],
                 )
         return alone
 
     def warm(self, releases: Sequence[Release], public: Public) -> None:
         """Prepares what attacks on these releases would share, if they can be made together."""
-        evidence = common_evidence(releases, public)
-        if evidence is None:
+        each = common_evidence(releases, public)
+        if each is None:
             return
+        system = each[0].system
         if not releases[0].levels:
-            self.decompose(evidence.system)
-        elif evidence.system.size.size <= MOST_UNKNOWNS:
-            spread = evidence.system.rows.spread
-            self._prepared(evidence.system, (np.mean(spread) / spread) ** 2)
+            self.decompose(system)
+        elif system.size.size <= MOST_UNKNOWNS:
+            self._prepared(system, (np.mean(system.rows.spread) / system.rows.spread) ** 2)
 
     def _prepared(self, system: System, row_weights: Array) -> ManyTargets:
         even = np.ptp(row_weights) <= _SAME * row_weights.mean()
@@ -140,37 +139,96 @@ class SharedSystem:
         known = self._ready
         if (
             known is None
-            or known.operator.shape != system.operator.shape
+            or not _same_operator(known.operator, system.operator)
+            or not np.array_equal(known.size, system.size)
             or not np.allclose(known.row_weights, shape, rtol=_SAME, atol=0)
         ):
             known = self._ready = ManyTargets.of(system.operator, shape, system.size)
         return known
 
 
-def common_evidence(releases: Sequence[Release], public: Public) -> Evidence | None:
-    """The evidence of the first release, if the others differ from it in their values alone."""
+def common_evidence(releases: Sequence[Release], public: Public) -> list[Evidence] | None:
+    """The evidence of each release, if they differ in their values alone."""
     if len(releases) < 2 or releases[0].levels > 2:
         return None
     if any(p.changes_people or not p.law.known for p in releases[0].protections):
         return None
     if any(np.isnan(release.values).any() for release in releases):
         return None
-    first, second = (linearise(release, public) for release in releases[:2])
-    if first.values != 1 or first.target.size != second.target.size or not first.target.size:
+    first, further = releases[0], replace(releases[0], values=_furthest(releases))
+    try:
+        here, there = linearise(first, public), linearise(further, public)
+        if here.values != 1 or not here.target.size or here.parts[0].numbers is not None:
+            return None
+        if _only_targets_differ(here) and _only_targets_differ(there) and _same_but_values(here, there):
+            end = targets_of([first, further], public, here)[:, 1]
+            if np.allclose(end, there.target, rtol=_SAME, atol=_SAME):
+                return [here.at(target) for target in targets_of(releases, public, here).T]
+        each = [here, *(linearise(release, public) for release in releases[1:])]
+    except TellallError:  # the attack on that release alone says it
         return None
-    if first.parts[0].numbers is not None:  # what is certain differs with the values
-        return None
-    same_rows = (
-        np.array_equal(first.rows.bound, second.rows.bound)
-        and np.array_equal(first.rows.slack, second.rows.slack)
-        and np.array_equal(first.parts[0].shown.index, second.parts[0].shown.index)
-        and np.allclose(first.rows.spread, second.rows.spread, rtol=_SAME, atol=0)
+    return each if all(_same_but_values(here, one) for one in each[1:]) else None
+
+
+def _furthest(releases: Sequence[Release]) -> Array:
+    """Values as far from those of the first release as any release has them, all at once.
+
+    A value that two draws share, as most are with rare errors, would not show that rows depend on it.
+    """
+    values = np.stack([release.values for release in releases])
+    low, high = values.min(axis=0), values.max(axis=0)
+    return np.asarray(np.where(high - values[0] >= values[0] - low, high, low))
+
+
+def _same_operator(one: LinearOperator, other: LinearOperator) -> bool:
+    """Whether two operators are equal, from their products with a random vector."""
+    if one is other or one.shape != other.shape:
+        return one is other
+    vector = np.random.default_rng(0).normal(size=one.shape[1])
+    return bool(np.array_equal(one @ vector, other @ vector))
+
+
+def _same_but_values(first: Evidence, other: Evidence) -> bool:
+    """Whether the equations are the same but for their targets, with the same errors."""
+    return (
+        np.array_equal(first.parts[0].shown.index, other.parts[0].shown.index)
+        and np.array_equal(first.rows.bound, other.rows.bound)
+        and np.array_equal(first.rows.slack, other.rows.slack)
+        and np.allclose(first.rows.spread, other.rows.spread, rtol=_SAME, atol=0)
+        and _same_operator(first.operator, other.operator)
     )
-    vector = np.random.default_rng(0).normal(size=first.operator.shape[1])
-    if not same_rows or not np.array_equal(first.operator @ vector, second.operator @ vector):
-        return None
-    moved = targets_of(releases[:2], public, first)[:, 1]
-    return first if np.allclose(moved, second.target, rtol=_SAME, atol=_SAME) else None
+
+
+def _only_targets_differ(evidence: Evidence) -> bool:
+    """Whether the values have no say beyond the equations: nothing is certain, odd, or a complete table."""
+    part = evidence.parts[0]
+    facts = part.facts
+    certain = bool((np.isfinite(facts.low) | np.isfinite(facts.high)).any())
+    more = facts.gaps or facts.stretches or part.tables or part.notes or part.skipped
+    return not (certain or more)
+
+
+def _is_least_squares_of_rows(evidence: Evidence) -> bool:
+    """Whether the decoder solves the normal equations of the published rows, Aᵀ W A x = Aᵀ W z.
+
+    Rounded counts of the same people that share an interval, and contrasts that lie far from others of their
+    kind, give other equations.
+    """
+    given = leave_undecided(evidence, Bit(), np.array([0.5]))
+    seen = given.contrasts
+    if seen is given:
+        return True
+    vector = np.random.default_rng(0).normal(size=given.size.size)
+    left, right = (_normal_equations(one, vector) for one in (given, seen))
+    scale = np.abs(left).max(axis=0, initial=0.0)
+    return bool((np.abs(left - right) <= _SAME * scale).all())
+
+
+def _normal_equations(undecided: Undecided, vector: Array) -> Array:
+    """Aᵀ W A v and Aᵀ W z, a column each."""
+    operator, rows = undecided.operator, undecided.rows
+    sides = np.stack([operator @ vector, rows.target], axis=1) / rows.spread[:, None] ** 2
+    return np.asarray(operator.rmatmat(sides))
 
 
 def _multiple(known: Array, rows: Array) -> float | None:
@@ -191,35 +249,11 @@ def targets_of(releases: Sequence[Release], public: Public, evidence: Evidence) 
     return np.asarray(evidence.target[:, None] + (counts - counts[:, :1]))
 
 
-def _reconstruction(
-    evidence: Evidence,
-    public: Public,
-    release: Release,
-    found: ManySolutions,
-    column: int,
-    rate: float,
-    proof: Proof,
-) -> Reconstruction:
-    """What the decoder concludes from one column, as `reconstruct` would say it."""
-    size, index = evidence.system.size, evidence.groups.index
-    ridge = 1 / (size * rate * (1 - rate))
-    variance = found.variance[:, column]
-    precision = np.maximum(1 / variance - ridge, 1e-12 * ridge)
-    opinion = (found.mean[:, column] / variance - ridge * size * rate) / precision
-    chance = CountPrior(size, np.zeros(size.size), size, rate).chance(precision, opinion)
-    share = found.value[:, column] / size
-    unknowns = (part[index, None] for part in (share, np.clip(chance, 0, 1)))
-    estimate, guess, sure = Bit().conclude(*unknowns)
-    return Reconstruction(
-        secret=Bit(),
-        estimate=estimate,
-        guess=guess,
-        status=Status("solved"),
-        decoder="least-squares",
-        prior=rate,
-        evidence=evidence,
-        public=public,
-        releases=(release,),
-        _sure=sure,
-        proof=Proof.of_bounds(evidence),
-    )
+def _decoder_of(found: ManySolutions, column: int) -> Decode:
+    """The decoder that knows its answer: one column of the solutions."""
+
+    def decode(undecided: Undecided, rng: np.random.Generator) -> DecodedCounts:
+        chance = gaussian_chance(undecided, found.mean[:, column], found.variance[:, column])
+        return DecodedCounts(found.value[:, column], Status("solved"), "least-squares", chance=chance)
+
+    return decode

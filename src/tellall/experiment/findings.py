@@ -11,9 +11,10 @@ from typing import Any
 
 from tellall.core.amounts import count_of
 from tellall.core.text import no_formula
+from tellall.experiment.measures.counts import Counts
 from tellall.experiment.measures.proofs import Proofs
 from tellall.experiment.measures.reliability import merge_bins
-from tellall.experiment.outcome import Counts, Outcome
+from tellall.experiment.outcome import Outcome
 from tellall.experiment.plans.plan import Plan
 from tellall.experiment.trial import strongest
 from tellall.experiment.verdict import NOT_ATTACKED, JudgedArea, Limits, Verdict, area_name, judge

@@ -11,22 +11,21 @@ from typing import Any
 from tellall.algebra.solvers.base import SETTLED
 from tellall.attack.reconstruct.attack import Reconstruction
 from tellall.core.amounts import count_of
+from tellall.experiment.measures.counts import Counts, add_counts, mean_count, mean_counts, sum_counts
 from tellall.experiment.measures.hits import Hits, Total
 from tellall.experiment.measures.intervals import CHANCE, Luck
-from tellall.experiment.measures.proofs import Proofs, mean_counts
+from tellall.experiment.measures.proofs import Proofs
 from tellall.experiment.measures.reliability import Bin, add_bins, count_bins, mean_bins, merge_bins
 from tellall.experiment.measures.risk import LEVELS, Risk
 from tellall.experiment.measures.utility import ReaderLoss
 from tellall.promise.bounds.decoding import Recovery, recovery
 
-__all__ = ["ALPHAS", "CURVE", "PARTLY", "Foreseen", "Outcome", "Promised", "add_up", "sum_counts"]
+__all__ = ["ALPHAS", "CURVE", "PARTLY", "Foreseen", "Outcome", "Promised", "add_up"]
 
 CURVE = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.975, 0.99, 0.995, 0.999)  # confidences at which people are counted
 ALPHAS = (0.01, 0.05, 0.1, 0.25)  # shares of the people that an attack may have wrong
 PARTLY = "not attacked in "  # how the status begins where only some areas were attacked
 _NEEDS_PRIOR = "; give the prior if it is known"  # advice that a plan, which has no prior, cannot follow
-
-Counts = dict[str, int]  # people by the value of their secret
 
 
 @dataclass(frozen=True)
@@ -75,7 +74,7 @@ class Promised:
 class Outcome:
     """What one decoder achieved on a set of releases: the record that verdicts, tables and pages read.
 
-    Counts of people are means over draws, rounded.
+    Counts of people are means over draws, not rounded.
 
     Attributes
     ----------
@@ -159,8 +158,8 @@ class Outcome:
     interval: tuple[float, float]
     found: float
     holders: int
-    named: int
-    named_right: int
+    named: float
+    named_right: float
     proved_alone: Counts
     proved_group: Counts
     learnt: Counts
@@ -168,7 +167,7 @@ class Outcome:
     luck: Luck
     contradicted: bool
     status: str
-    curve: tuple[tuple[float, int], ...] = ()
+    curve: tuple[tuple[float, float], ...] = ()
     skipped: tuple[str, ...] = ()
     wrong: tuple[int, ...] = ()
     loss: ReaderLoss | None = None
@@ -176,7 +175,7 @@ class Outcome:
     promised: Promised | None = None
     reliability: tuple[Bin, ...] = ()
     hits: Hits | None = None
-    undecided: int = 0
+    undecided: float = 0
     beyond_fit: tuple[float, float, float] | None = None
     survives: float | None = None
     possible: int | None = None
@@ -186,14 +185,14 @@ class Outcome:
     proofs: Proofs | None = field(default=None, compare=False)
 
     @property
-    def proved(self) -> int:
+    def proved(self) -> float:
         """How many people are proved, alone or as a group."""
-        return sum(self.proved_alone.values()) + sum(self.proved_group.values())
+        return add_counts([*self.proved_alone.values(), *self.proved_group.values()])
 
     @property
-    def exposed_people(self) -> int:
+    def exposed_people(self) -> float:
         """How many people are exposed at confidence 0.95, whatever their secret."""
-        return sum(self.exposed[f"{LEVELS[0]:g}"].values())
+        return add_counts(self.exposed[f"{LEVELS[0]:g}"].values())
 
     @property
     def settled(self) -> bool:
@@ -236,7 +235,7 @@ class Outcome:
 
     def without_proofs(self) -> Outcome:
         """The same outcome where a proof contradicts the truth, so that none counts."""
-        nobody = dict.fromkeys(self.proved_alone, 0)
+        nobody: Counts = dict.fromkeys(self.proved_alone, 0)
         return replace(
             self,
             proved_alone=nobody,
@@ -338,8 +337,8 @@ class Outcome:
             interval=whole.interval,
             found=fmean(risk.found() for risk in risks) if first.secret.levels == 2 else math.nan,
             holders=int((first._truth == 1).sum()) if first.secret.levels == 2 else 0,
-            named=_mean_count([one[0] for one in named]),
-            named_right=_mean_count([one[1] for one in named]),
+            named=mean_count([one[0] for one in named]),
+            named_right=mean_count([one[1] for one in named]),
             proved_alone=mean_counts([risk.proved_alone_by_value for risk in risks]),
             proved_group=mean_counts([risk.proved_group_by_value for risk in risks]),
             learnt=mean_counts([risk.learnt_by_value for risk in risks]),
@@ -350,7 +349,7 @@ class Outcome:
             luck=max((risk.luck for risk in risks), key=lambda one: one.sure),
             contradicted=any(risk.contradicted for risk in risks),
             status=status.removesuffix(_NEEDS_PRIOR),
-            curve=tuple((level, _mean_count([risk.exposed_at(level) for risk in risks])) for level in CURVE),
+            curve=tuple((level, mean_count([risk.exposed_at(level) for risk in risks])) for level in CURVE),
             skipped=max((attack.evidence.skipped for attack in attacks), key=len),
             wrong=() if real else tuple(risk.hamming for risk in risks),
             loss=loss,
@@ -360,7 +359,7 @@ class Outcome:
             if real
             else mean_bins([count_bins(risk._confidence, risk.right) for risk in risks]),
             hits=hits,
-            undecided=_mean_count([attack.undecided for attack in attacks]),
+            undecided=mean_count([attack.undecided for attack in attacks]),
             survives=survives,
             jointly=attacks[0].proof.jointly,
             unknown=attacks[0].proof.note,
@@ -405,8 +404,8 @@ def add_up(outcomes: Sequence[Outcome], areas: int, *, tried: int = 1) -> Outcom
         interval=whole.interval,
         found=found / holders if holders else math.nan,
         holders=holders,
-        named=sum(outcome.named for outcome in outcomes),
-        named_right=sum(outcome.named_right for outcome in outcomes),
+        named=add_counts(outcome.named for outcome in outcomes),
+        named_right=add_counts(outcome.named_right for outcome in outcomes),
         proved_alone=sum_counts([outcome.proved_alone for outcome in outcomes]),
         proved_group=sum_counts([outcome.proved_group for outcome in outcomes]),
         learnt=sum_counts([outcome.learnt for outcome in outcomes]),
@@ -418,7 +417,7 @@ def add_up(outcomes: Sequence[Outcome], areas: int, *, tried: int = 1) -> Outcom
         contradicted=any(outcome.contradicted for outcome in outcomes),
         status=_status_of_areas(outcomes, areas),
         curve=tuple(
-            (level, sum(outcome.curve[index][1] for outcome in outcomes))
+            (level, add_counts(outcome.curve[index][1] for outcome in outcomes))
             for index, (level, _) in enumerate(outcomes[0].curve)
         ),
         skipped=max((outcome.skipped for outcome in outcomes), key=len),
@@ -426,7 +425,7 @@ def add_up(outcomes: Sequence[Outcome], areas: int, *, tried: int = 1) -> Outcom
         foreseen=_foreseen_of_areas([outcome.foreseen for outcome in outcomes]),
         promised=_promised_of_areas([outcome.promised for outcome in outcomes]),
         reliability=add_bins([outcome.reliability for outcome in outcomes]),
-        undecided=sum(outcome.undecided for outcome in outcomes),
+        undecided=add_counts(outcome.undecided for outcome in outcomes),
     )
 
 
@@ -488,14 +487,6 @@ def _sum_luck(parts: Sequence[Luck]) -> Luck:
         sum(getattr(one, name) for one in parts) for name in ("sure", "right", "expected")
     )
     return Luck(sure, right, expected, min(one.chance for one in parts))
-
-
-def _mean_count(counts: Sequence[int]) -> int:
-    return round(fmean(counts))
-
-
-def sum_counts(rows: Sequence[Counts]) -> Counts:
-    return {value: sum(row[value] for row in rows) for value in rows[0]}
 
 
 def _listed(value: Any) -> Any:

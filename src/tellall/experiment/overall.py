@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from tellall.experiment.findings import Finding
+from tellall.experiment.measures.counts import Counts, add_counts, sum_counts
 from tellall.experiment.measures.proofs import Proofs
 from tellall.experiment.measures.risk import LEVELS
-from tellall.experiment.outcome import Counts, sum_counts
 from tellall.experiment.verdict import Limits
 
 __all__ = ["Overall", "Proved", "proved_together"]
@@ -41,8 +41,8 @@ def proved_together(findings: Sequence[Finding]) -> Proved:
     return Proved(*most)
 
 
-def _people(proved: tuple[Counts, Counts]) -> int:
-    return sum(sum(part.values()) for part in proved)
+def _people(proved: tuple[Counts, Counts]) -> float:
+    return add_counts(count for part in proved for count in part.values())
 
 
 @dataclass(frozen=True)
@@ -104,14 +104,14 @@ class Overall:
         )
 
     @property
-    def proved(self) -> int:
+    def proved(self) -> float:
         """How many people any set of releases proves."""
-        return sum(self.proved_alone.values()) + sum(self.proved_group.values())
+        return _people((self.proved_alone, self.proved_group))
 
     @property
-    def exposed_people(self) -> int:
+    def exposed_people(self) -> float:
         """The most people that any one attack exposes."""
-        return sum(self.exposed.values())
+        return add_counts(self.exposed.values())
 
     def as_json(self) -> dict[str, Any]:
         """The numbers as plain data."""

@@ -450,6 +450,8 @@ class _RemedySearch:
         said = f"The cheapest change found: {best.change.words}{where}. {lost[0].upper()}{lost[1:]} {checked}"
         if self.small:
             said += f" Publish nothing about {count_of(self.small, 'area')} with too few people."
+        if any(getattr(part, "key", None) is not None for one in self.planned for part in one.protections):
+            said += " Cell keys are never written down: copy yours into the changed plan."
         if len(self.plan.attackers) > 1:
             worst = f"It was checked only against “{self.plan.attacker.name}”, the worst of the attackers"
             said += f" {worst}; audit the changed plan for the others."

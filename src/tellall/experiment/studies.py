@@ -19,7 +19,6 @@ from tellall.experiment.sweep import Sweep, suggest_scales, sweep
 from tellall.experiment.trial import Planned
 from tellall.people.areas import split
 from tellall.people.dataset import Dataset
-from tellall.release import catalogue
 from tellall.release.statistics.base import Statistic
 
 __all__ = [
@@ -90,7 +89,8 @@ def sweep_plan(
     pairs = [(entry, attacker) for entry in plan.releases for attacker in plan.attackers]
     for number, (entry, attacker) in enumerate(pairs, 1):
         tried = [None, *([entry.protections] if entry.protections else []), *families]
-        name, options["attacker"] = _named(entry.name, plan, attacker), attacker
+        name = _named(entry.name, plan, attacker)
+        options |= {"attacker": attacker, "stream": entry.stream}
         with watch(name) as progress:
             options["scales"] = scales or _scales_for(people, entry.statistic, plan.by)
             found: Sweep | AreaSweep
@@ -123,13 +123,14 @@ def calibrate_plan(
     """
     options |= {"exposed_limit": plan.exposed_limit, "sensitive": plan.sensitive, "rng": plan.seed}
     studies = [
-        (_named(name, plan, attacker), statistic, attacker)
-        for name, statistic in _statistics(plan)
+        (_named(name, plan, attacker), entry, attacker)
+        for name, entry in _different(plan)
         for attacker in plan.attackers
     ]
     wrong: list[TellallError] = []
-    for number, (name, statistic, attacker) in enumerate(studies, 1):
-        options["attacker"] = attacker
+    for number, (name, entry, attacker) in enumerate(studies, 1):
+        options |= {"attacker": attacker, "stream": entry.stream}
+        statistic = entry.statistic
         found: Calibration | AreaCalibration | str
         try:
             with watch(name) as progress:
@@ -167,14 +168,23 @@ def _scales_for(people: Dataset, statistic: Statistic, by: str | None) -> list[f
     return suggest_scales(people, statistic)
 
 
-def _statistics(plan: Plan) -> list[tuple[str, Statistic]]:
-    """Each statistic of a plan once, named by its description, and by its release if two read alike."""
+def _different(plan: Plan) -> list[tuple[str, Planned]]:
+    """The first release of each statistic of a plan, named by what it describes, and by itself if two agree.
+
+    The same statistic of other people is another one.
+    """
     different: dict[str, Planned] = {}
     for entry in plan.releases:
-        different.setdefault(json.dumps(catalogue.to_plain(entry.statistic), sort_keys=True), entry)
+        different.setdefault(_what(entry), entry)
     entries = list(different.values())
     described = [entry.statistic.describe() for entry in entries]
     return [
-        (text if described.count(text) == 1 else f"{text} ({entry.name})", entry.statistic)
+        (text if described.count(text) == 1 else f"{text} ({entry.name})", entry)
         for text, entry in zip(described, entries, strict=True)
     ]
+
+
+def _what(entry: Planned) -> str:
+    """What is computed, and of whom; a class from outside tellall is like no other."""
+    known = entry.identity(0)
+    return json.dumps([entry.name] if known is None else known, sort_keys=True)

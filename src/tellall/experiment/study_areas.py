@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from tellall.core.amounts import amount, count_of, digits, points
+from tellall.core.amounts import amount, count_of, counted, digits, points
 from tellall.core.errors import NoAnswer, TooLittlePower
 from tellall.core.jobs import Workers
 from tellall.core.work import Progress, halves
@@ -208,7 +208,7 @@ class AreaCalibration:
             f"for an advantage of at most {amount(self.max_advantage, False)} in each: {needed}",
             f"  over all {self.together.whole.people:,} people: advantage "
             f"{amount(worst['advantage'], False, '+')} [{points(worst['low'])}, {points(worst['high'])}] "
-            f"of {worst['decoder']}, {worst['exposed']:.0f} "
+            f"of {worst['decoder']}, {counted(worst['exposed'])} "
             f"exposed, mean error {digits(worst['loss'])}",
         ]
         lines += [
@@ -238,6 +238,7 @@ def sweep_areas(
     sensitive: Sequence[str] | None = None,
     attacker: Attacker = INSIDER,
     rng: Rng = 0,
+    stream: int = 0,
     processes: int = 1,
     cluster: str | None = None,
     work: str | Path | None = None,
@@ -247,8 +248,10 @@ def sweep_areas(
 
     Parameters
     ----------
-    dataset, statistic, protections, scales, repeats, decoders, limit, exposed_limit, sensitive, attacker
+    dataset, statistic, protections, scales, repeats, decoders, limit, exposed_limit, sensitive, stream
         As for `sweep`; an area's own sweep with its seed gives the same rows.
+    attacker
+        As for `sweep`; whoever knows the column ``by`` knows it in every area.
     by
         The public column whose values are the areas; everything is published for each area separately.
     rng
@@ -280,7 +283,8 @@ def sweep_areas(
         "scales": scales,
         "repeats": repeats,
         "decoders": decoders,
-        "attacker": attacker,
+        "attacker": attacker.in_areas(by),
+        "stream": stream,
         "limit": limit,
         "exposed_limit": exposed_limit,
         "sensitive": None if codes is None else [dataset.meaning[int(code)] for code in codes],
@@ -313,6 +317,7 @@ def calibrate_areas(
     decoders: Sequence[str] | None = None,
     attacker: Attacker = INSIDER,
     rng: Rng = 0,
+    stream: int = 0,
     processes: int = 1,
     cluster: str | None = None,
     work: str | Path | None = None,
@@ -324,7 +329,7 @@ def calibrate_areas(
     ----------
     dataset, statistic, family, max_advantage, exposed_limit, sensitive, draws, tolerance, evaluations, start
         As for `calibrate`; an area's own calibration with its seed gives the same answer.
-    by, decoders, attacker, rng, processes, cluster, work, progress
+    by, decoders, attacker, rng, stream, processes, cluster, work, progress
         As for :func:`sweep_areas`; each area is worked on twice, and counts twice.
 
     Notes
@@ -346,7 +351,8 @@ def calibrate_areas(
         "evaluations": evaluations,
         "start": start,
         "decoders": decoders,
-        "attacker": attacker,
+        "attacker": attacker.in_areas(by),
+        "stream": stream,
     }
     workers = Workers(processes, cluster)
     first, second = halves(progress)
@@ -381,6 +387,7 @@ def calibrate_areas(
         sensitive=sensitive,
         attacker=attacker,
         rng=seed,
+        stream=stream,
         processes=processes,
         cluster=cluster,
         work=work if work is None else Path(work) / "all",

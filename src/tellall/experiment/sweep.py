@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from tellall.core import files
-from tellall.core.amounts import digits, percent, unit_of_advantage, with_interval
+from tellall.core.amounts import counted, digits, percent, unit_of_advantage, with_interval
 from tellall.core.checks import whole
 from tellall.core.errors import TellallError, invalid
 from tellall.core.jobs import Failed, Task, Workers, run
@@ -180,6 +180,7 @@ def sweep(
     sensitive: Sequence[str] | None = None,
     attacker: Attacker = INSIDER,
     rng: Rng = 0,
+    stream: int = 0,
     processes: int = 1,
     cluster: str | None = None,
     progress: Progress | None = None,
@@ -209,6 +210,9 @@ def sweep(
     rng
         Seed of the noise, and of the choice of people the attacker knows; the draws are the same for every
         protection and scale.
+    stream
+        Which of the releases drawn with this seed it is, from 0: each has random numbers of its own, as the
+        releases of a plan have in an audit.
     processes
         How many protections are measured at once, −1 for one per core; the numbers do not depend on it.
     cluster
@@ -228,6 +232,7 @@ def sweep(
     True
     """
     whole("repeats", repeats, least=1)
+    whole("stream", stream, least=0)
     workers, seed = Workers(processes, cluster), seed_of(rng)
     setting = Setting(dataset, attacker=attacker, seed=seed)
     if not isinstance(statistic, Statistic):
@@ -235,7 +240,7 @@ def sweep(
     tried = check_decoders(decoders, dataset.n, repeats, dataset.levels)
     limits = Limits(limit, exposed_limit, sensitive_codes(dataset, sensitive))
     choices = _choices(protections, scales)
-    trials = [Trial(setting, (choice.planned(statistic),), repeats, seed) for choice in choices]
+    trials = [Trial(setting, (choice.planned(statistic, stream),), repeats, seed) for choice in choices]
     if progress:
         progress(0, len(trials))
     rows: list[dict[str, Any]] = []
@@ -365,8 +370,8 @@ class _Choice:
             return f"{self.family} at {self.scale:g}"
         return ", ".join(map(repr, self.protections)) or "exact"
 
-    def planned(self, statistic: Statistic) -> Planned:
-        return Planned(self.name, statistic, self.protections)
+    def planned(self, statistic: Statistic, stream: int) -> Planned:
+        return Planned(self.name, statistic, self.protections, stream)
 
 
 def _choices(protections: Any, scales: Sequence[float] | None) -> list[_Choice]:
@@ -447,4 +452,6 @@ def _text(row: dict[str, Any], name: str, real: bool) -> str:
         return with_interval(value, (row["low"], row["high"]), real)
     if not real and name == "accuracy":
         return percent(value)
+    if name == "exposed":
+        return counted(value)
     return digits(value) if isinstance(value, float) else str(value)

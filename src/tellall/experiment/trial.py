@@ -14,8 +14,8 @@ import numpy as np
 from tellall.algebra.operators.base import IntArray
 from tellall.attack.baselines import Baseline, before_any_release, population
 from tellall.attack.prove.proof import EFFORT, Proof
-from tellall.attack.reconstruct.attack import Reconstruction, reconstruct_from, reconstruct_releases
-from tellall.attack.reconstruct.decoders import DECODERS
+from tellall.attack.reconstruct.attack import Reconstruction, reconstruct_releases
+from tellall.attack.reconstruct.decoders import DECODERS, TRIED
 from tellall.attack.reconstruct.reals import Whitened
 from tellall.attack.secret import Secret
 from tellall.core.errors import TellallError, invalid
@@ -29,13 +29,13 @@ from tellall.experiment.plans.attacker import INSIDER, Attacker
 from tellall.people.dataset import Dataset
 from tellall.promise.bounds.gauge import gauge_together
 from tellall.release import catalogue
-from tellall.release.linearise import evidence_of
 from tellall.release.protections.guarantee import guarantee_of
 from tellall.release.protections.protection import Noise, Protection, Rng, as_rng, is_random, prepare
 from tellall.release.release import Computed, Release
 from tellall.release.sight import EVERYTHING, seen_by
 from tellall.release.statistics.among import Among, alone
 from tellall.release.statistics.base import Statistic
+from tellall.release.statistics.conditions import Mask
 
 __all__ = [
     "DELTA",
@@ -52,8 +52,7 @@ __all__ = [
 DELTA = 1e-6  # of every (ε, δ) that is reported for a law with a whole curve of them
 GAUGED = 4000  # distinct public rows up to which the danger gauge, cubic in them, is worth its time
 _RANKED = 1000  # up to which the rank is, too
-_MOST_WORK = 50_000  # people × draws that "auto" and "lp" are tried on where no decoder is named
-_MOST_FOR_LP = 1000  # people
+_MOST_WORK = 50_000  # people × draws of slow decoders, where none is named
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,6 +94,21 @@ class Planned:
         if self.given is not None:
             plain["published"] = sha256(self.given.values.tobytes()).hexdigest()
         return plain
+
+    def identity(self, count: int | None = None) -> list[Any] | None:
+        """What decides the values with the first ``count`` protections, or all; plain data for a hash.
+
+        None if classes from outside tellall do, whose code may change. Cell keys are in it, so it must never
+        be written down.
+        """
+        done = self.protections[:count]
+        try:
+            plain = [catalogue.to_plain(alone(self.statistic)), *map(catalogue.to_plain, done)]
+        except TellallError:
+            return None
+        where = self.statistic.where if isinstance(self.statistic, Among) else None
+        chosen = where.packed.hex() if isinstance(where, Mask) else where and where.text
+        return [plain, chosen, [getattr(one, "key", None) for one in done]]
 
 
 class Setting:
@@ -269,24 +283,20 @@ class Trial:
 
     def _alone(self, draw: int, decoder: str) -> Reconstruction:
         """The attack on one draw."""
-        setting, releases = self.setting, self.published[draw]
-        public, known = setting.stand.view, setting.stand.known
-        if setting.secret.levels:
-            found = reconstruct_releases(
-                releases,
-                public,
-                decoder,
-                device=setting.device,
-                effort=self.effort,
-                proof=self._proofs.get(draw),
-                interruptible=False,
-                known=known,
-            )
-            self._proofs[draw] = found.proof
-            return found
-        evidence = evidence_of(releases, public, known)
-        decompose = setting.shared.decompose if known is EVERYTHING else Whitened.of
-        return reconstruct_from(evidence, public, releases, decoder, decompose=decompose)
+        setting, known = self.setting, self.setting.stand.known
+        found = reconstruct_releases(
+            self.published[draw],
+            setting.stand.view,
+            decoder,
+            device=setting.device,
+            effort=self.effort,
+            decompose=setting.shared.decompose if known is EVERYTHING else Whitened.of,
+            proof=self._proofs.get(draw),
+            interruptible=False,
+            known=known,
+        )
+        self._proofs[draw] = found.proof
+        return found
 
     def scored(self, decoder: str = "auto") -> tuple[list[Reconstruction], list[Risk]]:
         """Each draw's attack with its risk."""
@@ -435,18 +445,21 @@ def affordable(people: int, draws: int, levels: int) -> tuple[str, ...]:
     """The decoders to try if none is named: all that are affordable for this many people and draws.
 
     Least squares always; "auto", the strongest that applies, for one draw or up to 50,000 people × draws; LP
-    decoding up to 1000 people as well. For real secrets only least squares.
+    decoding, and others in ``TRIED``, up to their own number of people as well (1000 for LP). For real
+    secrets only least squares.
     """
     if not levels:
         return ("least-squares",)
     few = people * draws <= _MOST_WORK
     chosen = ["auto"] if few or draws == 1 else []
-    return (*chosen, "least-squares", *(["lp"] if few and people <= _MOST_FOR_LP else []))
+    chosen += [name for name, most in TRIED.items() if not isfinite(most) or (few and people <= most)]
+    return tuple(chosen)
 
 
 def untried(chosen: Sequence[str], levels: int) -> tuple[str, ...]:
     """The decoders that were left out for the time they take."""
-    return tuple(name for name in ("auto", "lp") if levels and name not in chosen)
+    slow = ("auto", *(name for name, most in TRIED.items() if isfinite(most)))
+    return tuple(name for name in slow if levels and name not in chosen)
 
 
 def check_decoders(decoders: Sequence[str] | None, people: int, draws: int, levels: int) -> tuple[str, ...]:

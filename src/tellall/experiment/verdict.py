@@ -15,9 +15,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 
-from tellall.core.amounts import count_of, digits, percent, points
+from tellall.core.amounts import count_of, counted, digits, percent, points
 from tellall.core.errors import invalid
 from tellall.core.text import one_line
+from tellall.experiment.measures.counts import add_counts
 from tellall.experiment.measures.risk import LEVELS
 from tellall.experiment.outcome import PARTLY, Outcome
 from tellall.people.dataset import Dataset
@@ -104,9 +105,9 @@ class Limits:
     exposed: int | None = 0
     sensitive: tuple[str, ...] | None = None
 
-    def count(self, people: Mapping[str, int]) -> int:
+    def count(self, people: Mapping[str, float]) -> float:
         """How many of the people, counted by value, have a sensitive one."""
-        return sum(
+        return add_counts(
             count for value, count in people.items() if self.sensitive is None or value in self.sensitive
         )
 
@@ -212,7 +213,7 @@ def judge(
     limits: Limits,
     *,
     not_attacked: Sequence[str] = (),
-    sensitive: Mapping[str, int] | None = None,
+    sensitive: Mapping[str, float] | None = None,
 ) -> Verdict:
     """The verdict on several attacks: never better than that on any of them.
 
@@ -247,7 +248,7 @@ def judge(
     return worst
 
 
-def _together(found: Outcome, limits: Limits, sensitive: Mapping[str, int]) -> str:
+def _together(found: Outcome, limits: Limits, sensitive: Mapping[str, float]) -> str:
     """What to add about all attacks, if they give away more than the one that decided."""
     proved, exposed = sensitive.get("proved_alone", 0), sensitive.get("exposed", 0)
     own = limits.count(found.proved_alone), limits.count(found.exposed[f"{LEVELS[0]:g}"])
@@ -295,7 +296,7 @@ def _what_is_counted(found: Outcome) -> str:
     return "the rest" if _has_fit(found) else "that"
 
 
-def _people_learnt(proved: int, exposed: int) -> str:
+def _people_learnt(proved: float, exposed: float) -> str:
     parts = [f"{count_of(proved, 'person', 'people')} proved by arithmetic" if proved else ""]
     parts.append(f"{count_of(exposed, 'person', 'people')} exposed with 95 % confidence" if exposed else "")
     return f"{', '.join(filter(None, parts))}."
@@ -336,9 +337,9 @@ def _passed(name: str, found: Outcome, limits: Limits) -> str:
         more = f"at most {_in_100(gained, False)} more" if gained > 0 else "no more"
         text = f"From “{name}” the attacks tried here guess {more} secrets right than one would without it; "
         text += f"the limit is {limit}."
-    others = found.proved + found.exposed_people
-    if others:
-        text += f" {found.proved:,} people are proved and {found.exposed_people:,} exposed"
+    proved, exposed = found.proved, found.exposed_people
+    if proved or exposed:
+        text += f" {counted(proved)} people are proved and {counted(exposed)} exposed"
         text += " to have a value that is not sensitive." if limits.exposed is not None else "."
     return text
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from itertools import pairwise
 from typing import Any, final, overload
@@ -17,8 +18,7 @@ from tellall.people.bits import PACKED, Bits, IntArray
 from tellall.people.cuts import choose_cuts
 
 __all__ = [
-    "DEFAULT_BINS",
-    "KEPT_VALUES",
+    "LARGEST_EXACT",
     "MISSING",
     "Array",
     "Bins",
@@ -34,8 +34,10 @@ __all__ = [
     "from_matrix",
     "is_missing",
     "is_numeric",
+    "number_text",
     "plain_values",
     "telling",
+    "why_left_out",
 ]
 
 # One column of a table of people, encoded: every value a category, numbers also kept as numbers.
@@ -46,6 +48,7 @@ Array = npt.NDArray[np.floating[Any]]
 KEPT_VALUES = 20  # a number with at most this many distinct values keeps each of them
 MOST_CATEGORIES = 100  # of a secret; more are names, not groups
 DEFAULT_BINS = 10  # a number with more values is cut near its deciles
+LARGEST_EXACT = 2**53  # doubles do not hold every whole number above it
 MISSING = "missing"
 
 
@@ -77,8 +80,12 @@ class Column:
         return len(self.labels)
 
 
-def encode(name: str, raw: Any, bins: Bins | None = None) -> tuple[Column, npt.NDArray[Any], Array | None]:
+def encode(
+    name: str, raw: Any, bins: Bins | None = None, people: npt.NDArray[np.integer[Any]] | None = None
+) -> tuple[Column, npt.NDArray[Any], Array | None]:
     """The column's description, its codes, and its numbers (None for text; NaN where missing).
+
+    ``people`` says how many people have each of the raw values; by default one each.
 
     Examples
     --------
@@ -91,7 +98,7 @@ def encode(name: str, raw: Any, bins: Bins | None = None) -> tuple[Column, npt.N
         if bins is not None and not isinstance(bins, int | np.integer):
             raise invalid(f"bins of column '{name}'", "left out, since the column holds text", bins)
         return (*_encode_text(name, _objects(raw)), None)
-    return (*_encode_numbers(name, numbers, bins), numbers)
+    return (*_encode_numbers(name, numbers, bins, people), numbers)
 
 
 def encode_secret(name: str, raw: Any, kind: str | None = None) -> tuple[npt.NDArray[Any], tuple[str, ...]]:
@@ -168,9 +175,16 @@ def _objects(raw: Any) -> npt.NDArray[np.object_]:
 
 
 def _numbers(name: str, raw: Any) -> Array | None:
-    """The column as floats with NaN for missing, or None if it is not numeric."""
+    """The column as floats with NaN for missing, or None if it is not numeric.
+
+    Whole numbers that doubles do not hold are not numeric either: they are names, such as long identifiers.
+    """
     array: Any = raw if isinstance(raw, np.ma.MaskedArray) else np.asarray(raw)
     kind = array.dtype.kind
+    if kind in "iu" and array.dtype.itemsize == 8:
+        known = np.ma.compressed(array)
+        if known.size and (known.max() > LARGEST_EXACT or known.min() < -LARGEST_EXACT):
+            return None
     if kind in "biuf":
         out = array.astype(np.float64)
         numbers: Array = out.filled(np.nan) if isinstance(out, np.ma.MaskedArray) else out
@@ -180,16 +194,39 @@ def _numbers(name: str, raw: Any) -> Array | None:
         absent = np.ma.getmaskarray(days) | np.isnat(plain)
         numbers = np.where(absent, np.nan, plain.astype(np.int64) / 86400.0)  # days since 1970-01-01
     else:
-        values = _objects(array)
-        known = [value for value in values.ravel() if not is_missing(value)]
-        if not known or not all(
-            isinstance(value, int | float | Decimal | np.number | np.bool_) for value in known
-        ):
+        values = _objects(array).ravel()
+        absent = np.array([is_missing(value) for value in values], dtype=bool)
+        known = values[~absent]
+        if known.size and all(isinstance(value, date | np.datetime64) for value in known):
+            moments = _moments(known)
+            present = None if moments is None else _numbers(name, moments)
+        elif known.size and all(map(_fits_a_double, known)):
+            present = np.array([float(value) for value in known])
+        else:
+            present = None
+        if present is None:
             return None
-        numbers = np.array([np.nan if is_missing(value) else float(value) for value in values.ravel()])
+        numbers = np.full(values.size, np.nan)
+        numbers[~absent] = present
     if np.isinf(numbers).any():
         raise invalid(f"column '{name}'", "finite numbers or missing", "an infinite value")
     return numbers
+
+
+def _fits_a_double(value: object) -> bool:
+    """Whether a value is a number, and not a whole number that doubles do not hold."""
+    if isinstance(value, int | np.integer):
+        return bool(-LARGEST_EXACT <= value <= LARGEST_EXACT)
+    return isinstance(value, float | Decimal | np.number | np.bool_)
+
+
+def _moments(dates: npt.NDArray[np.object_]) -> npt.NDArray[np.datetime64] | None:
+    """Dates as datetime64, in UTC if they have time zones; None if only some of them have one."""
+    zoned = [isinstance(value, datetime) and value.tzinfo is not None for value in dates]
+    if any(zoned) and not all(zoned):
+        return None  # a moment and a time on some clock cannot be compared
+    plain = [value.astimezone(UTC).replace(tzinfo=None) for value in dates] if any(zoned) else list(dates)
+    return np.array([np.datetime64(value, "us") for value in plain])
 
 
 def _encode_text(name: str, values: npt.NDArray[np.object_]) -> tuple[Column, npt.NDArray[Any]]:
@@ -200,15 +237,22 @@ def _encode_text(name: str, values: npt.NDArray[np.object_]) -> tuple[Column, np
     return _finish(Column(name, tuple(str(text) for text in known)), codes, absent)
 
 
-def _encode_numbers(name: str, numbers: Array, bins: Bins | None) -> tuple[Column, npt.NDArray[Any]]:
+def _encode_numbers(
+    name: str, numbers: Array, bins: Bins | None, people: npt.NDArray[np.integer[Any]] | None
+) -> tuple[Column, npt.NDArray[Any]]:
     if bins is None and _is_bits(numbers):
         return Column(name, ("0", "1")), numbers.astype(np.uint8)
     absent = np.isnan(numbers)
-    distinct, counts = np.unique(numbers[~absent], return_counts=True)
+    if people is None:
+        distinct, counts = np.unique(numbers[~absent], return_counts=True)
+    else:
+        distinct, index = np.unique(numbers[~absent], return_inverse=True)
+        counts = np.zeros(distinct.size, dtype=np.int64)
+        np.add.at(counts, index, people[~absent])
     cuts = _cut_points(name, distinct, counts, bins)
     if cuts is None:
         codes = np.searchsorted(distinct, numbers) if distinct.size else np.zeros(numbers.size, np.int64)
-        return _finish(Column(name, _number_labels(distinct)), codes, absent)
+        return _finish(Column(name, tuple(map(number_text, distinct))), codes, absent)
     codes = np.searchsorted(cuts, numbers, side="left")
     return _finish(Column(name, cut_labels(cuts), tuple(float(cut) for cut in cuts)), codes, absent)
 
@@ -251,19 +295,20 @@ def _cut_points(
     return cuts
 
 
-def _number_labels(values: Array) -> tuple[str, ...]:
-    short = tuple(f"{value:g}" for value in values)
-    return short if len(set(short)) == len(short) else tuple(repr(float(value)) for value in values)
+def number_text(value: float) -> str:
+    """The shortest text that is exactly this number, without a decimal point if it is whole.
 
-
-def _written(value: float) -> Iterator[str]:
-    """Yields the number as text, shorter forms first; the last is exact."""
-    yield from (f"{value:g}", f"{value:.12g}", repr(float(value)))
+    Examples
+    --------
+    >>> number_text(1234567.0), number_text(0.1), number_text(-0.0), number_text(1e300)
+    ('1234567', '0.1', '0', '1e+300')
+    """
+    return repr(float(value) + 0.0).removesuffix(".0")  # -0.0 + 0.0 is 0.0
 
 
 def cut_labels(cuts: Sequence[float] | Array) -> tuple[str, ...]:
     """The text of the categories between cut points."""
-    edges = tuple(next(text for text in _written(cut) if float(text) == cut) for cut in cuts)
+    edges = tuple(map(number_text, cuts))
     if not edges:
         return ("all",)
     between = (f"({low}, {high}]" for low, high in pairwise(edges))
@@ -391,11 +436,15 @@ def telling(columns: Sequence[Column], codes: IntArray | Bits, numbers: Numbers)
     if not any(varies):
         raise invalid("public", "columns that differ between people", "constant columns only")
     kept = [j for j, keep in enumerate(varies) if keep]
-    reasons = tuple(
-        f"{column.name}: the same for everybody" for j, column in enumerate(columns) if not varies[j]
-    )
+    reasons = tuple(why_left_out(column) for j, column in enumerate(columns) if not varies[j])
     some = codes[kept]
     return tuple(columns[j] for j in kept), some, numbers.choose(some, kept), reasons
+
+
+def why_left_out(column: Column) -> str:
+    """Why a column with a single code is left out."""
+    close = column.cuts == ()
+    return f"{column.name}: {'too close together to be cut' if close else 'the same for everybody'}"
 
 
 def _some_people(array: npt.NDArray[Any]) -> Iterator[npt.NDArray[Any]]:
@@ -408,7 +457,15 @@ def plain_values(column: Any) -> Any:
     """The plain array behind a frame's column, masks kept."""
     if isinstance(column, np.ma.MaskedArray):
         return column
-    return column.to_numpy() if hasattr(column, "to_numpy") else np.asarray(column)
+    if hasattr(column, "to_pylist") and column.null_count:  # Arrow's arrays can fill gaps with other values
+        return np.fromiter(column.to_pylist(), dtype=object, count=len(column))
+    if not hasattr(column, "to_numpy"):
+        return np.asarray(column)
+    found = column.to_numpy()
+    rounded = found.dtype.kind == "f" and "int" in str(getattr(column, "dtype", "")).lower()
+    if rounded and (np.abs(found) >= LARGEST_EXACT).any():  # whole numbers with gaps came as doubles
+        return np.array(list(column), dtype=object)
+    return found
 
 
 def common_length(raw: Mapping[str, Any]) -> int:
@@ -458,7 +515,7 @@ def _within_cuts(
     """The interval between coarser cut points that each category of a column of numbers lies in."""
     if column.cuts is not None:
         if not set(cuts) <= set(column.cuts):
-            rule = f"cut at some of its cut points ({', '.join(f'{cut:g}' for cut in column.cuts)})"
+            rule = f"cut at some of its cut points ({', '.join(map(number_text, column.cuts))})"
             raise invalid(f"column '{column.name}'", rule, list(cuts))
         ends: Array = np.append(np.array(column.cuts), np.inf)
     elif numbers is None:

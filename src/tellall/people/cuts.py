@@ -34,10 +34,10 @@ def choose_cuts(distinct: Array, counts: npt.NDArray[np.integer[Any]], pieces: i
     The cut for the share i/k may lie anywhere that leaves between i/k − 1/(8k) and i/k + 1/(8k) of the people
     below it. If too many people share a value for that, it lies in the nearest gap between two values,
     provided the share there is within 1/(2k) of i/k; otherwise it is left out. If no cut remains, one is made
-    near the median. Each cut is the roundest number that nobody has: a multiple of 5, 2.5, 2 or 1 times a
-    power of ten, with the largest step that has one, and the multiple nearest to the quantile. Whole numbers
-    are cut half below such a multiple, even if people have that value: "≤ 29.5" means below 30. There are
-    people on both sides of every cut.
+    near the median, or else wherever there is room; doubles that are neighbours leave none. Each cut is the
+    roundest number that nobody has: a multiple of 5, 2.5, 2 or 1 times a power of ten, with the largest step
+    that has one, and the multiple nearest to the quantile. Whole numbers are cut half below such a multiple,
+    even if people have that value: "≤ 29.5" means below 30. There are people on both sides of every cut.
 
     The cuts depend on the people and are published with every table. They are round so that they reveal
     little; cut points that were fixed beforehand reveal nothing. O(k log m) for m different values.
@@ -67,8 +67,11 @@ def choose_cuts(distinct: Array, counts: npt.NDArray[np.integer[Any]], pieces: i
             cut(best, first, last)
         elif abs(shares[best] * pieces - part) <= 1 / 2:
             cut(best, best, best)
+    middle = _nearest(shares, 1 / 2)
     if not chosen:
-        cut(*[_nearest(shares, 1 / 2)] * 3)
+        cut(middle, middle, middle)
+    if not chosen:  # no room there: anywhere else
+        cut(middle, 0, shares.size - 1)
     return np.array(sorted(chosen.values()))
 
 

@@ -327,7 +327,7 @@ class Dataset(InNotebook):
         *,
         kind: str | None = None,
     ) -> Dataset:
-        """A dataset from a pandas or polars frame, or a mapping from names to arrays.
+        """A dataset from a pandas or polars frame, an Arrow table, or a mapping from names to arrays.
 
         Parameters
         ----------
@@ -345,6 +345,9 @@ class Dataset(InNotebook):
             "bits", "categories" or "reals"; by default the secret's values decide.
         """
         frame = frame.collect() if hasattr(frame, "collect") else frame  # a lazy polars frame
+        if hasattr(frame, "column_names"):  # an Arrow table
+            unique_names("columns", list(frame.column_names))
+            frame = dict(zip(frame.column_names, frame.columns, strict=True))
         secret = None if secret is None else str(secret)
         keys = _column_keys(frame)
         chosen = choose_columns(list(keys), secret, public)
@@ -482,7 +485,8 @@ def _column_keys(frame: Any) -> dict[str, Any]:
     """The columns of a frame by their name as text."""
     columns = frame.keys() if isinstance(frame, Mapping) else getattr(frame, "columns", None)
     if columns is None:
-        raise invalid("frame", "a pandas or polars frame or a mapping of columns", type(frame).__name__)
+        rule = "a pandas or polars frame, an Arrow table or a mapping of columns"
+        raise invalid("frame", rule, type(frame).__name__)
     unique_names("columns", [str(name) for name in columns])
     return {str(name): name for name in columns}
 

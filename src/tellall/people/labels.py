@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from tellall.core.errors import InvalidInput, invalid
 from tellall.people.bits import IntArray
-from tellall.people.columns import MISSING, Array, Column, is_missing
+from tellall.people.columns import MISSING, Array, Column, is_missing, number_text
 from tellall.people.dataset import Public
 
 __all__ = ["Range", "code_people", "label_text", "own_label", "parse_range", "reads_all"]
@@ -38,7 +38,7 @@ def label_text(label: object) -> str:
     if isinstance(label, bool | np.bool_):
         return str(int(label))
     if isinstance(label, float | np.floating):
-        return repr(int(label)) if float(label).is_integer() else repr(float(label))
+        return number_text(float(label))
     return str(label).strip()
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Iterable, Mapping
+from decimal import Decimal
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from tellall.core import duck
 from tellall.core.amounts import count_of
 from tellall.core.errors import InvalidInput, invalid
 from tellall.core.text import one_line, said_safely
-from tellall.people.columns import Bins
+from tellall.people.columns import LARGEST_EXACT, Bins
 from tellall.people.dataset import Dataset
 from tellall.people.sheets import SHEETS, encoding_of, in_utf8, read_cells
 
@@ -31,6 +32,7 @@ __all__ = [
     "check_table",
     "how_read",
     "read",
+    "read_printed",
     "read_table",
 ]
 
@@ -57,6 +59,18 @@ def read(
 
 def read_table(path: str | Path) -> Any:
     """The columns of a file by name. Nothing is downloaded and no other file is touched."""
+    return _read(path, printed=False)
+
+
+def read_printed(path: str | Path) -> Any:
+    """The columns of a file by name; the cells of CSV and TSV files as text, with all the digits they show.
+
+    Decimal commas become points. Cells of other files are the numbers that the files hold.
+    """
+    return _read(path, printed=True)
+
+
+def _read(path: str | Path, *, printed: bool) -> Any:
     file, ending = check_table(path)
     if ending in _PANDAS:
         return _read_with_pandas(file, *_PANDAS[ending])
@@ -65,7 +79,7 @@ def read_table(path: str | Path) -> Any:
     if ending in _PARQUET:
         columns = ParquetColumns(file)
         return columns.read(columns.names)
-    return _read_text(file, {**DELIMITED, **_PACKED}[ending])
+    return _read_text(file, {**DELIMITED, **_PACKED}[ending], printed=printed)
 
 
 def check_table(path: str | Path) -> tuple[Path, str]:
@@ -131,7 +145,10 @@ class ParquetColumns:
 
 _DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 _TYPES = ["BIGINT", "DOUBLE", "TIME", "DATE", "TIMESTAMP", "VARCHAR"]  # "yes" and "no" stay words
-_DECIMAL_COMMA = re.compile(r"\s*[+-]?\d*,\d+\s*|\s*[+-]?\d+\s*")
+_TEXT = ["VARCHAR"]
+_DECIMAL_COMMA = re.compile(r"\s*[+-]?(\d*,)?\d+([eE][+-]?\d+)?\s*")
+_THOUSANDS = re.compile(r"\s*[+-]?[1-9]\d{0,2},\d{3}\s*")
+_FIRST_YEAR = np.datetime64("1000-01-01")  # an earlier one was printed with fewer than four digits
 _PIECE = 2**24
 
 
@@ -141,15 +158,15 @@ class PeopleTable(dict[str, Any]):
     assumed: str = ""
 
 
-def _read_text(file: Path, delimiter: str | None) -> PeopleTable:
+def _read_text(file: Path, delimiter: str | None, *, printed: bool) -> PeopleTable:
     """The columns of a CSV or TSV file, gzipped or not, in any encoding that `encoding_of` finds."""
     packed = file.suffix.lower() == ".gz"
     encoding = encoding_of(file)
     if encoding == "UTF-8" and not packed:
-        return _read_delimited(file, delimiter)
+        return _read_delimited(file, delimiter, printed=printed)
     with in_utf8(file, encoding) as plain:
         try:
-            table = _read_delimited(plain, delimiter)
+            table = _read_delimited(plain, delimiter, printed=printed)
         except InvalidInput as error:
             why = str(error).partition(f"{plain}. ")[2]
             raise _unreadable(file, why or "Its lines do not match its header.") from None
@@ -184,19 +201,28 @@ def _cells(values: list[Any]) -> Any:
     return out
 
 
-def _read_delimited(file: Path, delimiter: str | None) -> PeopleTable:
+def _read_delimited(file: Path, delimiter: str | None, *, printed: bool) -> PeopleTable:
     """The columns of a CSV or TSV file; every line is a person: no line is a comment and none is skipped."""
     _refuse_zero_bytes(file)
     found, names = _header(file, delimiter)
-    columns = _delimited_columns(file, found, ".")
+    columns = _delimited_columns(file, found, _TEXT if printed else _TYPES)
     if len(columns) != len(names):
         raise _unreadable(file, _first_fault(file, found) or "Its lines do not match its header.")
-    commas = [found != "," and _has_decimal_commas(column) for column in columns]
-    if any(commas):
-        other = _delimited_columns(file, found, ",")
-        columns = [other[j] if commas[j] else column for j, column in enumerate(columns)]
+    commas = [j for j, column in enumerate(columns) if found != "," and _has_decimal_commas(column)]
+    unclear = [j for j in commas if _may_have_thousands(columns[j])]
+    notes = []
+    if commas == unclear:  # no column of the file shows what a comma means
+        commas = []
+        notes += [_stays_text(names[j], "1,234 in it may mean 1234 or 1.234") for j in unclear]
+    if printed:
+        for j in commas:
+            columns[j] = _with_points(columns[j])
+    else:
+        other = _delimited_columns(file, found, _TYPES, decimal=",") if commas else []
+        columns = [_truth(other[j] if j in commas else column) for j, column in enumerate(columns)]
+        notes += _keep_text(file, found, names, columns)
     table = PeopleTable(zip(names, columns, strict=True))
-    table.assumed = how_read(file, len(names), found, sum(commas))
+    table.assumed = " ".join([how_read(file, len(names), found, len(commas)), *notes])
     return table
 
 
@@ -207,6 +233,69 @@ def how_read(file: Path, columns: int, delimiter: str, commas: int = 0) -> str:
         f"{one_line(file.name)} was read as text in UTF-8: {count_of(columns, 'column')} named in line 1, "
         f"separated by {_DELIMITERS[delimiter]}, decimal points{where}, double quotes."
     )
+
+
+def _stays_text(name: str, why: str) -> str:
+    return f"Column '{one_line(name)}' stays text, since {why}."
+
+
+def _keep_text(file: Path, delimiter: str, names: list[str], columns: list[Any]) -> list[str]:
+    """Puts back the text of columns that would not be read truly, and says in sentences what was done."""
+    notes, orders, back = [], set(), []
+    for j, column in enumerate(columns):
+        if column.dtype.kind == "M":
+            orders.add(order := _date_order(file, delimiter, j, column))
+            if not order:
+                back.append(j)
+                notes.append(_stays_text(names[j], "not all its years have four digits"))
+    notes += [f"Dates were read with the {order} first." for order in ("day", "month") if order in orders]
+    large = [j for j, column in enumerate(columns) if _exceeds_doubles(column)]
+    texts = _delimited_columns(file, delimiter, _TEXT) if back or large else []
+    for j in large:
+        if any(map(_loses_digits, np.ma.asarray(texts[j]).compressed())):
+            back.append(j)
+            notes.append(_stays_text(names[j], "its whole numbers are too large for a double"))
+    for j in back:
+        columns[j] = texts[j]
+    return notes
+
+
+def _date_order(file: Path, delimiter: str, index: int, column: Any) -> str:
+    """Which part comes first in the dates of a column: year, day or month; empty if a year is shortened.
+
+    All its dates were read in one format, so the first one in which the day is not the month tells it.
+    """
+    dates = np.ma.asarray(column).compressed()
+    if not dates.size or dates.min() < _FIRST_YEAR:
+        return ""
+    try:
+        with file.open(encoding="utf-8-sig", newline="") as text:
+            rows = csv.reader(text, delimiter=delimiter, strict=True)
+            next(rows)
+            shown = (row[index] for row in rows if len(row) > index and row[index].strip())
+            for printed, moment in zip(shown, dates, strict=False):
+                parts = re.findall(r"\d+", printed)
+                if not any(len(part) == 4 for part in parts[:3]):
+                    return ""
+                if len(parts[0]) == 4:
+                    return "year"
+                date = moment.astype("datetime64[D]").item()
+                if date.day != date.month:
+                    return "day" if int(parts[0]) == date.day else "month"
+    except csv.Error:
+        return ""
+    return "day"  # or the month: they are equal in all of them
+
+
+def _exceeds_doubles(column: Any) -> bool:
+    """Whether a column read as doubles has numbers so large that doubles do not hold every whole one."""
+    if column.dtype.kind != "f":
+        return False
+    return bool((np.abs(np.ma.asarray(column).compressed()) >= LARGEST_EXACT).any())
+
+
+def _loses_digits(text: str) -> bool:
+    return re.fullmatch(r"\s*-?\d+\s*", text) is not None and Decimal(text) != float(text)
 
 
 def _refuse_zero_bytes(file: Path) -> None:
@@ -263,17 +352,16 @@ def _is_counted(names: list[str]) -> bool:
     return any(names == [str(start + index) for index in range(len(names))] for start in (0, 1))
 
 
-def _delimited_columns(file: Path, delimiter: str, decimal: str) -> list[Any]:
+def _delimited_columns(file: Path, delimiter: str, types: list[str], *, decimal: str = ".") -> list[Any]:
     import duckdb
 
     options = "header = true, sample_size = -1, skip = 0, comment = '', quote = '\"', escape = '\"'"
     options += f", strict_mode = true, delim = '{delimiter}', decimal_separator = '{decimal}'"
-    options += f", auto_type_candidates = {_TYPES!r}"
+    options += f", auto_type_candidates = {types!r}"
     try:
         with duck.connect() as connection:
             query = f"SELECT * FROM read_csv(?, {options})"
-            found = connection.execute(query, [duck.pattern_of(file)]).fetchnumpy().values()
-            return [_truth(column) for column in found]
+            return list(connection.execute(query, [duck.pattern_of(file)]).fetchnumpy().values())
     except duckdb.Error as error:
         line = re.search(r"CSV Error on Line: (\d+)", str(error))
         otherwise = (
@@ -306,6 +394,20 @@ def _has_decimal_commas(column: Any) -> bool:
             return False
         commas = commas or "," in value
     return commas
+
+
+def _may_have_thousands(column: Any) -> bool:
+    """Whether every comma in a column of numbers stands where it may mark thousands, as in 1,234."""
+    known = np.ma.asarray(column).compressed()
+    return all(_THOUSANDS.fullmatch(value) for value in known if value is not None and "," in value)
+
+
+def _with_points(column: Any) -> Any:
+    """A column of text with points in place of decimal commas."""
+    absent = np.ma.getmaskarray(column)
+    pairs = zip(np.ma.getdata(column), absent, strict=True)
+    texts = [value if gone or value is None else value.replace(",", ".") for value, gone in pairs]
+    return np.ma.array(_cells(texts), mask=absent)
 
 
 def _first_fault(file: Path, delimiter: str) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,8 @@ import numpy.typing as npt
 from tellall.core.errors import invalid
 from tellall.people.columns import is_missing
 from tellall.people.dataset import Dataset, Public, as_public
-from tellall.people.readers import read_table
+from tellall.people.readers import read_printed
+from tellall.release.grids import last_digit
 from tellall.release.protections.protection import Noise, Protection, as_protections, noise_of
 from tellall.release.release import Release
 from tellall.release.statistics.among import Among, Where, people_where
@@ -50,7 +50,8 @@ def read_coefficients(
         A CSV, TSV or Parquet file, a frame or a mapping with columns ``block`` (which model), ``term`` (a
         public column, or "intercept") and ``value`` (empty if it was not printed). Linear models may have
         ``std_error`` too: the usual standard errors, not robust ones. They count as exact to their last
-        digit, and show how far people are from the line.
+        digit, and show how far people are from the line. Text keeps the digits as printed; of a number, zeros
+        at its end do not count (44400.0 is taken as exact to 100).
     public
         The people.
     loss, penalty, penalise_intercept, tolerance
@@ -67,7 +68,7 @@ def read_coefficients(
         Which of these people they were fitted to; see `release_from_fits`.
     """
     view = as_public(public) if where is None else as_public(people_of(public, where))
-    columns = read_table(table) if isinstance(table, str | Path) else table
+    columns = read_printed(table) if isinstance(table, str | Path) else table
     models = _models(columns, "value")
     printed = {any(_is_intercept(term) for term in terms) for terms in models.values()}
     if len(printed) > 1:
@@ -139,18 +140,12 @@ def _spreads(table: Any, statistic: Estimator, public: Public, most: float) -> t
     for j, (block, of_terms) in enumerate(errors.items()):
         if len(of_terms) != models.sizes[j] or not np.isfinite(list(of_terms.values())).all():
             raise invalid("std_error", "a number for every coefficient", f"fewer in block {block}")
-    digits = _models(table, "std_error", _last_digit)
+    digits = _models(table, "std_error", lambda term, block, value: last_digit(value))
     for j, (block, of_terms) in enumerate(errors.items()):
         order = sorted(of_terms, key=_is_intercept)  # the intercept last, as in the design
         printed, unit = (np.array([each[name] for name in order]) for each in (of_terms, digits[block]))
         found.append(spread_of_errors(models.design(j), printed, np.maximum(unit / 2, most)))
     return [spread for spread, _ in found], max(within for _, within in found)
-
-
-def _last_digit(term: str, block: Any, value: Any) -> float:
-    """The value of one unit of a printed number's last digit."""
-    exponent = Decimal(str(value).strip()).as_tuple().exponent
-    return 10.0**exponent if isinstance(exponent, int) else np.nan
 
 
 def _names(table: Any) -> dict[str, Any]:

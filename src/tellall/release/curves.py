@@ -14,13 +14,14 @@ from tellall.people.dataset import Dataset, Public, as_public
 from tellall.people.labels import label_text
 from tellall.release.grids import as_number
 from tellall.release.printed import TableContext
-from tellall.release.protections.protection import Protection
+from tellall.release.protections.protection import Protection, as_protections, noise_of
 from tellall.release.release import Release
 from tellall.release.statistics.among import Where, people_where
 from tellall.release.statistics.survival import SurvivalCurve
 
 __all__ = ["curve_of_lines", "from_curve", "survival_columns"]
 
+_NEAR = 1e-9
 _TIMES = ("time", "timeline", "t", "_t")
 _CURVES = ("km_estimate", "surv prob", "survival", "surv", "survivor", "survivor function", "s(t)", "_s")
 
@@ -58,6 +59,10 @@ def _release(
 ) -> Release:
     """The release of a curve of these points: times and values."""
     times, values = points.T
+    error = noise_of(as_protections(protect))
+    room = _NEAR + (min(error.bound, 1.0) if error.known else 1.0)  # errors may lead out of the range
+    if np.nanmin(values, initial=0.0) < -room or np.nanmax(values, initial=0.0) > 1 + room:
+        raise invalid("table", "a survival curve from 0 to 1", "other values", "Divide percentages by 100.")
     statistic = SurvivalCurve(time, grid=times.tolist())
     return Release.from_values(statistic, values, public=public, protect=protect, levels=2, where=where)
 

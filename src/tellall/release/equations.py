@@ -57,7 +57,7 @@ class Equations:
         A label per person; people with equal labels have equal columns of the operator.
     gain, reach
         The factors that turn the standard deviation and the bound of a published value's error into those of
-        its row.
+        its row. An infinite reach: the row's error has no bound unless the value is exact.
     doubt
         The standard deviation of a further error of each row, beyond what was done to the published value.
     floor
@@ -77,6 +77,24 @@ class Equations:
     floor: Array | float = COUNT_FLOOR
     skipped: tuple[str, ...] = ()
     numbers: NumberFacts | None = None
+
+    def __post_init__(self) -> None:
+        rows, columns = self.operator.shape
+        if np.shape(self.target) != (rows,):
+            raise invalid("target", f"a number for each of {rows} rows", f"shape {np.shape(self.target)}")
+        people = np.shape(self.alike)
+        if len(people) != 1 or (columns % people[0] if people[0] else columns):
+            rule = f"a label for each person; the operator has {columns} columns"
+            raise invalid("alike", rule, f"shape {people}")
+        for name in ("gain", "reach", "doubt", "floor"):
+            given = np.asarray(getattr(self, name))
+            above = "above zero" if name == "floor" else "of zero or more"
+            if given.shape not in ((), (rows,)):
+                rule = f"one number, or one for each of {rows} rows"
+                raise invalid(name, rule, f"shape {given.shape}")
+            least, most = given.min(initial=np.inf), given.max(initial=0.0)  # NaN if one is
+            if not (least > 0 if name == "floor" else least >= 0) or not (most < np.inf or name == "reach"):
+                raise invalid(name, f"a finite number {above}", f"{least:g} to {most:g}")
 
     @cached_property
     def squares(self) -> Array:
@@ -202,7 +220,7 @@ class Facts:
             np.where(lost, -np.inf, possible.low), np.where(lost, np.inf, possible.high), possible.gaps
         )
         offset = np.nan_to_num(offset)
-        gaps = tuple((row, counts + round(offset[row])) for row, counts in possible.gaps)
+        gaps = tuple((row, counts + round(offset[row])) for row, counts in possible.gaps if not lost[row])
         moved = None
         if stretches is not None and stretches.start.size:
             total = np.concatenate([[0.0], np.cumsum(offset)])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal, InvalidOperation
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from tellall.core.errors import invalid
 from tellall.people.columns import is_missing
 from tellall.people.labels import label_text
 
-__all__ = ["TOTALS", "Grid", "as_number", "grid_of_frame", "grid_of_rows"]
+__all__ = ["TOTALS", "Grid", "as_number", "grid_of_frame", "grid_of_rows", "last_digit"]
 
 TOTALS = ("all", "total", "totals", "sum", "margin", "grand total", "(all)", "overall")
 _HIDDEN = ("", "x", "xx", "*", "**", "c", "[c]", "(c)", "s", "[x]", ":", ".", "..", "...", "-", "–", "—")
@@ -128,15 +129,45 @@ def as_number(text: str) -> float | None:
     >>> as_number("1,234"), as_number("12.5 %"), as_number("<10"), as_number("north")
     (1234.0, 12.5, nan, None)
     """
-    plain = text.strip().removesuffix("%").strip()
+    plain = _without_marks(text)
     if plain.lower() in _HIDDEN or plain.lower() == "nan" or re.fullmatch(r"[<≤]\s*\d+", plain):
         return float("nan")
-    if re.fullmatch(r"[+-]?\d{1,3}(,\d{3})+(\.\d+)?", plain):
-        plain = plain.replace(",", "")
     if re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?", plain) is None:
         return None
     number = float(plain)
     return number if np.isfinite(number) else None
+
+
+def _without_marks(text: str) -> str:
+    """The text of a number without a percent sign and without commas that mark thousands."""
+    plain = text.strip().removesuffix("%").strip()
+    return plain.replace(",", "") if re.fullmatch(r"[+-]?\d{1,3}(,\d{3})+(\.\d+)?", plain) else plain
+
+
+def last_digit(value: Any) -> float:
+    """One unit of the last digit of a printed number; NaN if it is none.
+
+    A number that is not text no longer shows how it was printed. Zeros at its end do not count then, so that
+    the unit is not finer than it was.
+
+    Examples
+    --------
+    >>> last_digit("12.0"), last_digit("4.44e+04"), last_digit("0.00000"), last_digit("12.50 %")
+    (0.1, 100.0, 1e-05, 0.01)
+    >>> last_digit(12.0), last_digit(44400.0), last_digit(0.25)
+    (1.0, 100.0, 0.01)
+    """
+    try:
+        if isinstance(value, str):
+            number = Decimal(_without_marks(value))
+        elif isinstance(value, Decimal):
+            number = value
+        else:
+            number = Decimal(str(value)).normalize()  # a zero becomes 0, with a unit of 1
+    except InvalidOperation:
+        return float("nan")
+    exponent = number.as_tuple().exponent
+    return float(f"1e{exponent}") if isinstance(exponent, int) else float("nan")
 
 
 def grid_of_rows(lines: Sequence[Sequence[Any]], variables: Sequence[str], where: str) -> Grid:

@@ -56,6 +56,7 @@ __all__ = [
     "evidence_of",
     "linearise",
     "possible_counts",
+    "possible_values",
     "stretches_of",
     "turn_back",
     "whole_rounding",
@@ -63,6 +64,7 @@ __all__ = [
 
 _LARGEST = 1e100  # largest published value: squares of larger ones overflow
 _NEAR = 1e-9  # floating-point room of a bound on counts
+_DIGITS = 16 * float(np.finfo(np.float64).eps)  # and its part relative to the count: last digits are rounded
 _DECIMALS = 1e-6  # how far an exact count may be off if it was written as a share
 _WIDEST_GAPS = 1000  # gaps are listed only if the least and the largest count are at most this far apart
 _MOST_STRETCHES = 200_000  # cells in all stretches of all tables
@@ -99,6 +101,9 @@ def linearise(
         people = release.statistic.people(view)
         inner = replace(release, statistic=release.statistic.statistic)
         part = _equations_of(inner, view.take(people), device, known, part=True)
+        if not people.size:
+            reason = f"{release.statistic.describe()}: it is about nobody who is known"
+            return Evidence((nothing(view.n, release.levels, reason),))
         return Evidence((part.among(people, view.n),))
     evidence = Evidence((_equations_of(release, view, device, known),))
     if evidence.parts[0].alike is view.patterns.index:
@@ -148,6 +153,10 @@ def _equations_of(
     sight = see(release, view)
     if sight.statistic is None:
         return nothing(view.n, release.levels, sight.skipped[0])
+    shares = (strangers.missing or strangers.absent) and sight.statistic.scale == "fractions"
+    if shares and not (sight.statistic.of_everybody and sight.statistic.units(sight.public) == view.n):
+        reason = f"{sight.statistic.describe()}: it is not known of how many people its values are shares"
+        return nothing(view.n, release.levels, reason)
     values = release.values if sight.chosen is None else release.values[sight.chosen]
     some = replace(release, values=values, statistic=sight.statistic)
     _check_values(some, sight.public, sight.sums)
@@ -184,13 +193,20 @@ def _linearised(
     if sums is not None:
         gain, reach = equations.gain * np.sqrt(sums.terms), equations.reach * sums.terms
         equations = replace(equations, gain=gain, reach=reach)
+    tables = tables_of(release.statistic, view, release.levels)
+    apart = bool(strangers.missing or strangers.absent)
+    nobody: Array = np.zeros(equations.target.size)
+    more, fewer = nobody, nobody
+    if apart:
+        last = tables.shapes[0][-1] if release.statistic.adds_up else 0
+        more, fewer = strangers.rows(equations, possible, last)
     between, intervals, offset = None, None, None
     if filled:
         offset = equations.target - np.nan_to_num(counts)
         if threshold is not None:
-            between, intervals = hidden_rows(threshold, equations, counts, hidden)
+            between, intervals = hidden_rows(threshold, equations, counts, hidden, (more, fewer))
         elif possible is not None:
-            between, intervals = unseen_sums(possible, hidden, offset)
+            between, intervals = unseen_sums(possible, hidden, offset, (more, fewer))
         equations = replace(equations, target=np.where(hidden, np.nan, equations.target))
     noise, turned = turn_back(noise)
     if turned:  # a rule that hides complemented counts says nothing simple about the counts
@@ -200,7 +216,6 @@ def _linearised(
     rows = _rows(equations, noise.assumed, counts, whole=whole)
     if not noise.known:
         rows = replace(rows, bound=np.full(rows.bound.size, np.inf))
-    tables = tables_of(release.statistic, view, release.levels)
     if possible is not None and not turned:
         offset = equations.target - counts if offset is None else offset
         stretches = None
@@ -213,12 +228,10 @@ def _linearised(
         middle = np.where(bounded, rows.target, 0.0)
         facts = Facts(middle - room, middle + room)
     complete = _complete_tables(release, view, tables, rows, noise) if sums is None else None
-    if strangers.missing or strangers.absent:
-        last = tables.shapes[0][-1] if release.statistic.adds_up else 0
-        more, fewer = strangers.rows(equations, possible, last)
-        rows, facts, complete = widen(rows, more, fewer), widen_facts(facts, more, fewer), None
-        if between is not None and intervals is not None:
-            intervals = widen(intervals, more[between], fewer[between])
+    if apart:
+        # a complemented count that counts too many leaves too few
+        off = (fewer, more) if turned else (more, fewer)
+        rows, facts, complete = widen(rows, *off), widen_facts(facts, *off), None
     index = np.flatnonzero(~np.isnan(rows.target) & np.isfinite(rows.std))
     rows = rows.take(index)
     if between is not None and intervals is not None:
@@ -253,7 +266,9 @@ def _beyond_equations(
 def _units(release: Release, view: Public) -> float:
     """The factor that turns a published value into a count; shares are of the release's people."""
     units = release.statistic.units(view)
-    if release.shape is None or units != view.n or release.statistic.scale != "fractions":
+    statistic = release.statistic
+    of_everybody = statistic.scale == "fractions" and statistic.of_everybody and units == view.n
+    if release.shape is None or not of_everybody:
         return units
     return float(release.shape.people)
 
@@ -308,7 +323,8 @@ def _rows(equations: Equations, noise: Noise, counts: Array, *, whole: bool) -> 
     std = error_of(noise)
     bound = _times(noise.bound, equations.reach, size)
     bound[np.broadcast_to(equations.doubt, size) > 0] = np.inf  # a further error has no certain bound
-    slack = _times(noise.half_width, equations.reach, size)
+    near = np.where(np.isinf(equations.reach), equations.gain, equations.reach)  # to first order, if need be
+    slack = _times(noise.half_width, near, size)
     if whole:
         std, bound, slack = whole_rounding(noise, counts, std, bound, slack)
     ordinary = std if noise.ordinary == noise else error_of(noise.ordinary)
@@ -352,8 +368,9 @@ def count_scale(release: Release, public: Public) -> tuple[Array, Noise]:
 
 def _times(size: Array | float, factor: Array | float, rows: int) -> Array:
     """The size times each row's factor; zero times infinity is zero."""
-    factors = np.broadcast_to(np.asarray(factor, dtype=np.float64), rows)
-    return np.where(factors == 0, 0.0, size * np.where(factors == 0, 1.0, factors))
+    sizes, factors = np.broadcast_arrays(np.asarray(size, dtype=np.float64), np.broadcast_to(factor, rows))
+    some = (sizes != 0) & (factors != 0)
+    return np.asarray(np.multiply(sizes, factors, out=np.zeros(rows), where=some))
 
 
 def turn_back(noise: Noise) -> tuple[Noise, bool]:
@@ -441,6 +458,28 @@ def possible_counts(values: Array, protections: Sequence[Protection], units: flo
     return Possible(low[index], high[index], listed)
 
 
+def possible_values(values: Array, protections: Sequence[Protection]) -> tuple[Array, Array]:
+    """The least and the largest number that the protections can turn into each published value.
+
+    As `possible_counts`, but nothing is known about the numbers, not even that they are multiples of a step.
+
+    Examples
+    --------
+    >>> from tellall.release.protections import Rounding
+    >>> low, high = possible_values(np.array([0.5]), [Rounding(0.1)])
+    >>> low.round(6).tolist(), high.round(6).tolist()
+    ([0.45], [0.55])
+    """
+    if not noise_of(protections).known:
+        return np.full(values.shape, -np.inf), np.full(values.shape, np.inf)
+    lows, highs = _back(values, protections, 0.0)
+    low, high = lows.min(axis=0), highs.max(axis=0)
+    if any(protection.keeps_zero for protection in protections):
+        low, high = np.minimum(low, 0.0), np.maximum(high, 0.0)
+    odd = _not_rounded(values, protections)
+    return np.where(odd, -np.inf, low), np.where(odd, np.inf, high)
+
+
 def _not_rounded(values: Array, protections: Sequence[Protection]) -> npt.NDArray[np.bool_]:
     """Which values the last rounding cannot have produced; nothing is certain about those."""
     last = next((one for one in reversed(protections) if not one.hides), None)
@@ -493,7 +532,7 @@ def _back(values: Array, protections: Sequence[Protection], step: float) -> tupl
         hiding = [number for number, protection in enumerate(protections) if protection.hides]
         for number in hiding:
             limit = protections[number].limit
-            top = np.inf if limit is None else _last_below(limit, steps[number])
+            top = np.inf if limit is None else _last_below(limit, steps[number], protections[:number])
             parts.append((~shown, undo(number, least, np.full(least.shape, top))))
         if not hiding:  # no protection explains why it is hidden
             parts.append((~shown, (least, -least)))
@@ -507,18 +546,38 @@ def _back(values: Array, protections: Sequence[Protection], step: float) -> tupl
     return np.vstack(lows), np.vstack(highs)
 
 
-def _last_below(limit: float, step: float) -> float:
-    """The largest multiple of the step below the limit; just below the limit if the step is zero."""
+def _last_below(limit: float, step: float, earlier: Sequence[Protection]) -> float:
+    """The largest multiple of the step below the limit; just below the limit if the step is zero.
+
+    A multiple that equals the limit up to rounding is below it if the number that was compared is. After
+    inexact sums nobody knows, and it counts as below.
+    """
     if not step:
         return limit - 4 * _NEAR * max(1.0, abs(limit))
-    return float((np.ceil(limit / step - _NEAR) - 1) * step)
+    ratio = limit / step
+    near = float(np.rint(ratio))
+    if abs(ratio - near) > _room(near, _NEAR):
+        return float(np.ceil(ratio) - 1) * step
+    last = next((one for one in reversed(earlier) if one.law.bound), None)
+    if last is None:
+        compared = near / round(1 / step)  # a count, or a share of so many people
+    else:
+        compared = near * step if isinstance(last, Rounding) or step == round(step) else -math.inf
+    return (near if compared < limit else near - 1) * step
+
+
+def _room(size: Array | float, least: float) -> Array:
+    """The floating-point room of a bound on counts of this size."""
+    return np.asarray(least + _DIGITS * np.where(np.isfinite(size), np.abs(size), 0.0))
 
 
 def _counts(low: Array, high: Array, units: float, *, exact: bool) -> tuple[Array, Array]:
     """The whole counts within intervals of published values, zero or more."""
     room = _DECIMALS if exact else _NEAR
     with np.errstate(invalid="ignore"):
-        least, most = np.ceil(low * units - room), np.floor(high * units + room)
+        low, high = low * units, high * units
+        least = np.ceil(low - _room(np.maximum(np.abs(low), units), room))
+        most = np.floor(high + _room(np.maximum(np.abs(high), units), room))
     return np.maximum(least, 0.0) + 0.0, most
 
 

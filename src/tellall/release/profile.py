@@ -52,7 +52,7 @@ def as_numbers(
 ) -> Floats:
     """The argument as float64; an error unless all numbers are from `least` (or above it) to `most`."""
     try:
-        if np.iscomplexobj(value):  # its imaginary part would be lost
+        if np.iscomplexobj(value) or np.ma.is_masked(value):  # an imaginary part or a mask would be lost
             raise TypeError
         numbers = np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError):
@@ -131,6 +131,8 @@ class PrivacyProfile(WithFigures):
             lines.append(f"Worst record: row {self.worst_record}{why}.")
         at_zero = float(self.delta(0.0))
         lines.append(f"δ(0) = {at_zero:.4g}, δ(1) = {float(self.delta(1.0)):.4g}.")
+        if self.method == "asymptotic":
+            lines.append("The limit of many rows: an approximation, which promises nothing.")
         if self.method == "black box":
             lines.append(
                 f"Estimated from draws; δ(1) is at least {float(self.lower(1.0)):.4g} "
@@ -261,8 +263,10 @@ def gaussian_delta(
     eps = as_epsilons(epsilon)
     moved = as_numbers("sensitivity", sensitivity, rule="zero or more", least=0.0, most=np.inf)
     noise = as_numbers("std", std, rule="above zero", least=0.0, most=np.inf, above=True)
-    eps, ratio = np.broadcast_arrays(eps, moved / noise)
-    out = np.where(np.isinf(ratio), 1.0, 0.0)
+    with np.errstate(over="ignore", invalid="ignore"):
+        eps, ratio = np.broadcast_arrays(eps, moved / noise)
+    # An infinite move hides behind no noise, not even an infinite one.
+    out = np.where(np.isfinite(ratio), 0.0, 1.0)
     inside = (ratio > 0.0) & np.isfinite(ratio)
     out[inside] = _curve(eps[inside], ratio[inside])
     return out[()]

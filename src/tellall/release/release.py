@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, cast
 
@@ -30,6 +31,7 @@ from tellall.release.protections.protection import (
     noise_of,
     prepare,
 )
+from tellall.release.protections.suppression import Hiding
 from tellall.release.statistics.among import Among, Where, as_among, as_where, people_where
 from tellall.release.statistics.base import Statistic
 from tellall.release.statistics.conditions import Mask, Subset
@@ -76,6 +78,11 @@ class Release(InNotebook):
     columns: tuple[str, ...] = ()
     shape: Shape | None = None
     levels: int = 2
+
+    def identity(self) -> list[Any]:
+        """What tells its values and shape from those of any other release; plain data for a hash."""
+        shape = None if self.shape is None else asdict(self.shape)
+        return [sha256(self.values.tobytes()).hexdigest(), shape, self.columns, self.levels]
 
     @property
     def noise(self) -> Noise:
@@ -335,7 +342,8 @@ def _publish_stored(
         kind = type(statistic).__name__
         raise invalid("statistic", "Marginals or Tables, for people in a store", kind, "Load them first.")
     for protection in protections:
-        if protection.changes_people or protection.reads_people:
+        counted = isinstance(protection, Hiding)  # it reads only how many people are in a cell
+        if protection.changes_people or (protection.reads_people and not counted):
             rule = "protections of values alone, for people in a store"
             raise invalid("protect", rule, type(protection).__name__, "Load them first.")
     # tables and protections of values need columns, categories and the number of people: a store has them

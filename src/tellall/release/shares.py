@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from tellall.algebra.operators.base import Array
 from tellall.core.errors import invalid
-from tellall.release.linearise import possible_counts
+from tellall.release.linearise import possible_counts, possible_values
 from tellall.release.protections import Rounding
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["base_bounds", "counts_of_shares"]
 
 _NEAR = 1e-9  # floating-point room of an end
+_WHOLE = 1e-6  # how far a count may be off if it was written as a share
 
 
 def base_bounds(
@@ -54,19 +55,21 @@ def counts_of_shares(table: CountTable, bases: tuple[Array, Array]) -> tuple[Arr
     Notes
     -----
     A share s of N people stands for the whole counts x for which x/N can have become s. If N is only known to
-    lie in an interval, its lower end bounds x from below and its upper end from above. A half may have been
-    rounded either way, since publishers differ in that.
+    lie in an interval, x is at least the least share times its lower end, and at most the largest share times
+    its upper end. Neither product need be a whole number, since N may be any number in between. A half may
+    have been rounded either way, since publishers differ in that.
     """
     place = _project(table, table.shares_of or ())
     least, most = bases[0][place], bases[1][place]
+    shares = possible_values(table.counts, table.protections)
     low, high = np.zeros(place.size), most.copy()
-    for size in np.unique(least[least > 0]).tolist():
-        at = least == size
-        low[at] = _ends(table, at, size)[0]
-    for size in np.unique(most[(most > 0) & np.isfinite(most)]).tolist():
-        at = most == size
-        high[at] = np.minimum(_ends(table, at, size)[1], size)
-    high = np.maximum(high, 0.0)
+    some, limited = least > 0, (most > 0) & np.isfinite(most)
+    low[some] = np.ceil(shares[0][some] * table.units * least[some] - _WHOLE)
+    high[limited] = np.floor(shares[1][limited] * table.units * most[limited] + _WHOLE)
+    for size in np.unique(most[limited & (least == most)]).tolist():
+        at = (least == size) & (most == size)
+        low[at], high[at] = _ends(table, at, size)
+    high = np.maximum(np.minimum(high, most), 0.0)
     return np.minimum(np.maximum(low, 0.0), high + 1), high  # low is one above high where no count fits
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import prod
+from math import isfinite, prod
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +14,8 @@ from tellall.algebra.operators.base import Array
 from tellall.core.checks import one_of
 from tellall.core.errors import invalid
 from tellall.people.labels import label_text
-from tellall.people.readers import read_table
-from tellall.release.grids import TOTALS, as_number
+from tellall.people.readers import read_printed, read_table
+from tellall.release.grids import TOTALS, as_number, last_digit
 from tellall.release.joint import CountTable
 from tellall.release.protections import Rounding
 from tellall.release.protections.protection import Protection, as_protections
@@ -23,6 +23,7 @@ from tellall.release.protections.protection import Protection, as_protections
 __all__ = ["read_count_tables"]
 
 _SHARES = {"percent": 0.01, "percentage": 0.01, "pct": 0.01, "%": 0.01, "rate": 1.0, "share": 1.0}  # units
+_NEAR = 1e-9
 _COUNTS = ("count", "counts", "n", "number", "people", "population", "value", "freq", "frequency")
 
 
@@ -35,7 +36,7 @@ class _Listed:
     counts: Array
     areas: list[str]
     units: float | None = None  # of shares; None for counts
-    digits: int = 0  # of shares, after the decimal point
+    unit: float = 1.0  # of the last digit of shares
 
 
 def read_count_tables(
@@ -55,8 +56,9 @@ def read_count_tables(
         count of that cell; a mark such as "*" or "<5", or an empty cell, says that the count is hidden. A
         line with "total" or "all" in place of a value is the total over that column. A file with a column
         "percent" ("pct", "%"), "rate" or "share" in place of counts has shares, rounded to the digits that it
-        shows. Each is a share of the people with the same values of all columns but the last: those who have
-        that value of the last one. The number of these people must be in another file.
+        shows (only CSV and TSV files show zeros at the end of a number). Each is a share of the people with
+        the same values of all columns but the last: those who have that value of the last one. The number of
+        these people must be in another file.
     protect
         What is known to have been done to the counts, in order; None if they are exact.
     count
@@ -115,6 +117,9 @@ def _read(path: Path, count: str | None, by: str | None) -> _Listed:
         if found is None:
             rule = f"{'shares' if units else 'counts'}, or a mark for a hidden one"
             raise invalid(f"'{counted}'", rule, f"something else in line {number + 2:,} of {path.name}")
+        if units and (found < 0 or found * units > 1 + _NEAR):
+            rule = f"shares from 0 to {1 / units:g}"
+            raise invalid(f"'{counted}'", rule, f"another number in line {number + 2:,} of {path.name}")
         counts[number] = found
     areas = texts[by] if by is not None else [""] * counts.size
     lines = [tuple(texts[name][i] for name in columns) for i in range(counts.size)]
@@ -125,10 +130,8 @@ def _read(path: Path, count: str | None, by: str | None) -> _Listed:
             )
     if units is None:
         return _Listed(columns, lines, counts, areas)
-    digits = max(
-        (len(text.strip().removesuffix("%").partition(".")[2]) for text in texts[counted]), default=0
-    )
-    return _Listed(columns, lines, counts, areas, units, digits)
+    unit = min(filter(isfinite, map(last_digit, _values(read_printed(path)[counted]))), default=1.0)
+    return _Listed(columns, lines, counts, areas, units, unit)
 
 
 def _values(column: Any) -> list[Any]:
@@ -177,7 +180,7 @@ def _tables(
             counts[int(np.ravel_multi_index(codes, shape)) if codes else 0] = value
         if file.units is not None:
             if kept and kept[-1] == file.columns[-1]:
-                rounded, of = Rounding(10.0**-file.digits), kept[:-1]
+                rounded, of = Rounding(file.unit), kept[:-1]
                 found.append(CountTable(columns, counts, rounded, shares_of=of, units=file.units))
             continue
         complete = len(kept) == len(file.columns) or not np.isnan(counts).any()

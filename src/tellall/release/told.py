@@ -11,12 +11,15 @@ import numpy as np
 from tellall.algebra.operators.sparse import Sparse
 from tellall.core.checks import is_whole
 from tellall.core.errors import invalid
-from tellall.release.equations import Facts, ReleaseEquations, Rows
+from tellall.release.equations import Evidence, Facts, ReleaseEquations, Rows
+from tellall.release.numbers import NumberRange
 from tellall.release.protections.protection import Exact
 
-__all__ = ["tell"]
+__all__ = ["size_known_numbers", "tell"]
 
-_KNOWN_TO = 1e-7  # a number, of its own size
+_KNOWN_TO = 1e-7  # a number, of its own size and that of the others
+_FINER = 0.1  # than the most exact published value
+_LEAST = 1e-12
 
 
 def tell(secrets: Mapping[int, Any], n: int, levels: int) -> ReleaseEquations:
@@ -26,7 +29,7 @@ def tell(secrets: Mapping[int, Any], n: int, levels: int) -> ReleaseEquations:
     -----
     Bits and categories have one row for each value v: Σ s_iv over the people known to have v equals their
     number (zero for bits and v = 0). That fixes all of them and keeps people alike in one group. Real numbers
-    have one row per person.
+    have one row per person; see `size_known_numbers` for its spread.
     """
     people = np.array([_row(row, n) for row in secrets], dtype=np.intp)
     values = np.array([_value(value, levels) for value in secrets.values()])
@@ -44,12 +47,38 @@ def tell(secrets: Mapping[int, Any], n: int, levels: int) -> ReleaseEquations:
         held = np.bincount(values, minlength=levels).astype(np.float64)
         target = held if levels > 2 else np.array([0.0, held[1]])
         alike[people] = 1 + values
-    rows = Rows.exact(target)
-    if not levels:  # a known number has almost no spread, whatever its unit
-        tiny = _KNOWN_TO * (np.abs(target) + float(np.abs(target).mean())) + 1e-300
-        rows = replace(rows, spread=tiny, rest=tiny)
-    return ReleaseEquations(
-        Sparse(matrix), np.arange(target.size), rows, Exact(), alike, Facts(target.copy(), target.copy())
+    numbers = None
+    if not levels:
+        low, high = np.full(n, -np.inf), np.full(n, np.inf)
+        low[people] = high[people] = target
+        numbers = NumberRange(low, high)
+    facts = Facts(target.copy(), target.copy())
+    rows = (np.arange(target.size), Rows.exact(target))
+    return ReleaseEquations(Sparse(matrix), *rows, Exact(), alike, facts, numbers=numbers)
+
+
+def size_known_numbers(evidence: Evidence) -> Evidence:
+    """The evidence with real numbers that are known, its last part, almost without spread in their unit.
+
+    Notes
+    -----
+    The unit shows in the published values z = A s: √(Σ z²/Σ a²) is about the root mean square of the numbers,
+    or larger. The known numbers alone do not show it: all of them may be zero. Nor need they be much more
+    exact than the published values: far more exact equations would hide how much people differ.
+    """
+    *published, told = evidence.parts
+    rows = Rows.concat([part.shown.rows for part in published])
+    operators = [part.shown.operator for part in published]
+    squares = np.concatenate([each.squared() @ np.ones(each.shape[1]) for each in operators])
+    said = squares > 0
+    unit = float(np.sqrt((rows.target[said] ** 2).sum() / squares[said].sum())) if said.any() else 0.0
+    finest = float((rows.spread[said] / np.sqrt(squares[said])).min(initial=np.inf))
+    tiny = _KNOWN_TO * (np.abs(told.rows.target) + unit)
+    if np.isfinite(finest):
+        tiny = np.maximum(tiny, _FINER * finest)
+    tiny = tiny + _LEAST
+    return replace(
+        evidence, parts=(*published, replace(told, rows=replace(told.rows, spread=tiny, rest=tiny)))
     )
 
 

@@ -11,6 +11,7 @@ from typing import Any
 from tellall.core import files
 from tellall.core.text import no_formula
 from tellall.core.version import __version__
+from tellall.experiment.measures.counts import add_counts
 
 __all__ = ["FINDINGS", "acro_record"]
 
@@ -89,7 +90,7 @@ def _numbers(row: Mapping[str, Any]) -> dict[str, Any]:
         "low": round(low, 4),
         "high": round(high, 4),
         "proved": found["proved"],
-        "exposed": sum(found["exposed"].get("0.95", {}).values()),
+        "exposed": add_counts(found["exposed"].get("0.95", {}).values()),
     }
 
 

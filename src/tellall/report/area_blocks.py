@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from tellall.algebra.solvers.base import SETTLED
-from tellall.core.amounts import count_of, digits, percent, with_interval
+from tellall.core.amounts import count_of, counted, digits, percent, with_interval
 from tellall.report.areas import audited_areas, calibrated_areas, swept_areas
 from tellall.report.blocks import Badge, Block, Bullets, Drawn, Headed, Line, Listing, Paragraph
 
@@ -71,9 +71,9 @@ def _audited(row: Plain, several: bool, whole: bool = False) -> Line:
         percent(row["accuracy"]),
         percent(row["baseline_accuracy"]),
         with_interval(row["advantage"], row["interval"]),
-        f"{row['exposed']:,}",
-        f"{row['named_right']:,} of {row['named']:,}",
-        f"{row['proved']:,}",
+        counted(row["exposed"]),
+        f"{counted(row['named_right'])} of {counted(row['named'])}",
+        counted(row["proved"]),
     )
     if whole:
         return Line("all areas", cells, whole=True)
@@ -113,7 +113,7 @@ def swept_area_blocks(release: Plain) -> Iterator[Block]:
                         percent(row["accuracy"]),
                         percent(row["baseline_accuracy"]),
                         with_interval(row["advantage"], (row["low"], row["high"])),
-                        f"{row['exposed']:.1f}",
+                        counted(row["exposed"]),
                         row["enough"] or "none of these",
                     ),
                 )

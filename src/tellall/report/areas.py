@@ -7,8 +7,9 @@ from math import sqrt
 from statistics import median
 from typing import Any
 
-from tellall.core.amounts import count_of, percent, points, with_interval
+from tellall.core.amounts import count_of, counted, percent, points, with_interval
 from tellall.experiment.answers import worst_of_area
+from tellall.experiment.measures.counts import add_counts
 from tellall.experiment.verdict import area_name
 from tellall.report.bars import LimitLine
 from tellall.report.html import bar_figure, laid_out
@@ -157,7 +158,7 @@ def swept_lines(release: dict[str, Any]) -> list[str]:
             f"{row['people']:,}",
             f"{row['protection']}, {row['decoder']}",
             with_interval(row["advantage"], (row["low"], row["high"])),
-            f"{round(row['exposed'], 1):,.10g}",
+            counted(row["exposed"]),
             row["enough"] or "none of these",
         ]
         for row in view["shown"][:_LINES]
@@ -196,7 +197,7 @@ def _total(row: Row) -> Row:
         "name": row["name"],
         "verdict": row["verdict"]["word"],
         "baseline_accuracy": found["baselines"][found["baseline"]],
-        "exposed": sum(found["exposed"]["0.95"].values()),
+        "exposed": add_counts(found["exposed"]["0.95"].values()),
     }
 
 
@@ -226,7 +227,7 @@ def _line(name: str, row: Row) -> list[str]:
         percent(row["accuracy"]),
         percent(row["baseline_accuracy"]),
         with_interval(row["advantage"], row["interval"]),
-        f"{row['exposed']:,}",
+        counted(row["exposed"]),
     ]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from tellall.core.amounts import points
+from tellall.core.amounts import counted, points
 from tellall.experiment.verdict import area_name
 from tellall.report.blocks import Badge, Block, Bullets, Folded, Headed, Line, Listing, Paragraph
 from tellall.report.releases import Unit, is_real
@@ -46,9 +46,7 @@ def attackers_view(document: Plain) -> list[Plain]:
             "word": one["verdict"]["word"],
             "cells": [
                 "–" if one["advantage_share"] is None else f"{points(one['advantage_share'])}{unit.after}",
-                f"{one['proved']:,}",
-                f"{one['exposed']:,}",
-                f"{one['sensitive']:,}",
+                *(counted(one[name]) for name in ("proved", "exposed", "sensitive")),
             ],
             "beside": [
                 f"{one['knows'][0].upper()}{one['knows'][1:]}.",

@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import Any
 
 from tellall.algebra.solvers.base import SETTLED
-from tellall.core.amounts import level, percent, points, with_interval
+from tellall.core.amounts import counted, level, percent, points, with_interval
 from tellall.report.area_blocks import audited_area_blocks
 from tellall.report.attackers import attacker_blocks
 from tellall.report.blocks import (
@@ -135,7 +135,7 @@ def bought_blocks(document: Plain) -> Iterator[Block]:
                     level(step["summary"]["accuracy"], real),
                     step["gained"],
                     "–" if step["bought"] is None else points(step["bought"]),
-                    f"{sum(step['summary']['exposed']['0.95'].values()):,}",
+                    counted(sum(step["summary"]["exposed"]["0.95"].values())),
                 ),
             )
             for step in steps
@@ -196,7 +196,7 @@ def _notes(row: Row) -> Iterator[Block]:
             for name, value in found["baselines"].items()
         ],
     )
-    named = f"named with confidence 0.95: {found['named_right']:,} right of {found['named']:,}"
+    named = f"named with confidence 0.95: {counted(found['named_right'])} right of {counted(found['named'])}"
     tried = [f"{one['decoder']} {points(_share(one['advantage'], found))}" for one in row["decoders"]]
     several = [f"decoders tried, with their advantage: {', '.join(tried)}"] if len(tried) > 1 else []
     yield Bullets([*([] if found["real"] else [named]), *_beside(found), *several])

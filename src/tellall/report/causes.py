@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from tellall.core.amounts import count_of, digits, percent, points
+from tellall.core.amounts import count_of, counted, digits, percent, points
 from tellall.experiment.verdict import Answer
 from tellall.report.bars import Bar
 from tellall.report.blocks import (
@@ -148,7 +148,7 @@ def who_blocks(document: Plain) -> Iterator[Block]:
 def _by_value(document: Plain, overall: Plain) -> Listing:
     """The people given away by the value of their secret; a number has no values to go by."""
     data, codes = document["data"], document["sensitive"]
-    counted = list(_COUNTED) if data["meaning"] else ["exposed"]
+    names = list(_COUNTED) if data["meaning"] else ["exposed"]
     values = (
         [(meaning, str(code), data["counts"][code]) for code, meaning in enumerate(data["meaning"])]
         if data["meaning"]
@@ -156,11 +156,11 @@ def _by_value(document: Plain, overall: Plain) -> Listing:
     )
     return Listing(
         f"People by {data['secret']}",
-        (data["secret"], "people", *(_COUNTED[name] for name in counted)),
+        (data["secret"], "people", *(_COUNTED[name] for name in names)),
         [
             Line(
                 meaning,
-                (f"{people:,}", *(f"{overall[name][code]:,}" for name in counted)),
+                (f"{people:,}", *(counted(overall[name][code]) for name in names)),
                 "sensitive" if codes is None or code in codes else "",
             )
             for meaning, code, people in values
@@ -186,19 +186,17 @@ def culprit_blocks(document: Plain) -> Iterator[Block]:
     known = document["culprits"]
     if known is None:
         return
-    counted = "learnt" if known["learnt"] else "exposed" if known["exposed"] else "proved"
+    most = "learnt" if known["learnt"] else "exposed" if known["exposed"] else "proved"
     people = (
-        "people with a sensitive value, proved alone or exposed"
-        if counted == "learnt"
-        else f"people {counted}"
+        "people with a sensitive value, proved alone or exposed" if most == "learnt" else f"people {most}"
     )
-    parts = sorted(known["parts"], key=lambda part: -part["adds"][counted])
+    parts = sorted(known["parts"], key=lambda part: -part["adds"][most])
     yield Paragraph(f"“{known['of']}” attacked again without each of its parts, by {known['decoder']}.")
     chart = bar_figure(
         "What each part adds",
         f"How many fewer there are without this part: {people}. Next to it: with it → without it. "
         "The table has the same numbers.",
-        [_part_bar(part, known[counted], counted) for part in parts[:_SHOWN]],
+        [_part_bar(part, known[most], most) for part in parts[:_SHOWN]],
         None,
         f"added by this part: {people}",
     )
@@ -217,8 +215,8 @@ def culprit_blocks(document: Plain) -> Iterator[Block]:
         yield Paragraph(f"{_NO_TIME} {', '.join(known['not_tried'])}.", soft=True)
 
 
-def _part_bar(part: Plain, now: int, counted: str) -> Bar:
-    return Bar(_part_name(part), float(part["adds"][counted]), f"{now:,} → {part[counted]:,}")
+def _part_bar(part: Plain, now: float, name: str) -> Bar:
+    return Bar(_part_name(part), float(part["adds"][name]), f"{counted(now)} → {counted(part[name])}")
 
 
 def _part_name(part: Plain) -> str:
@@ -226,5 +224,5 @@ def _part_name(part: Plain) -> str:
 
 
 def _counts(counts: Plain) -> list[str]:
-    numbers = [f"{counts[name]:,}" for name in ("proved", "exposed", "learnt")]
+    numbers = [counted(counts[name]) for name in ("proved", "exposed", "learnt")]
     return [*numbers, points(counts["advantage"])]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from tellall.core.amounts import count_of
+from tellall.core.amounts import count_of, counted
 from tellall.experiment.changes import price
+from tellall.experiment.measures.counts import add_counts
 from tellall.experiment.verdict import Answer
 from tellall.report.blocks import Badge, Block, Box, Line, Listing, Tile, Tiles
 from tellall.report.releases import advantage_words, counted_heads, is_real, release_rows
@@ -67,10 +68,12 @@ def hurt_tile(document: Plain) -> Tile:
     learnt, others = sensitive["learnt"], _others(document)
     whose = _sensitive_value(document)
     answer = (
-        "Nobody was found." if not learnt else f"{learnt:,} of {people:,} people: an outsider learns {whose}."
+        f"{counted(learnt)} of {people:,} people: an outsider learns {whose}."
+        if learnt
+        else "Nobody was found."
     )
-    lines = [f"{others:,} more are found to have another value."] if others else []
-    if group := sum(known["proved_group"].values()):
+    lines = [f"{counted(others)} more are found to have another value."] if others else []
+    if group := add_counts(known["proved_group"].values()):
         people_in = count_of(group, "person is", "people are")
         lines.append(f"{people_in} in a published cell whose people all have the same {data['secret']}.")
     if most := _most_hurt(document):
@@ -78,13 +81,13 @@ def hurt_tile(document: Plain) -> Tile:
     return Tile(question, answer, lines, "who")
 
 
-def _others(document: Plain) -> int:
+def _others(document: Plain) -> float:
     """People proved alone or exposed who have no sensitive value: the larger of the two counts."""
     known, codes = document["overall"], document["sensitive"]
     if codes is None:
         return 0
     return max(
-        sum(int(count) for code, count in known[name].items() if code not in codes)
+        add_counts(count for code, count in known[name].items() if code not in codes)
         for name in ("proved_alone", "exposed")
     )
 

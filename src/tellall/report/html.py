@@ -9,7 +9,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from tellall.core.amounts import gain, level, percent, points, with_interval
+from tellall.core.amounts import counted, gain, level, percent, points, with_interval
 from tellall.core.text import plain_text
 from tellall.report.bars import SIGNS, Bar, LimitLine, bars, is_cut
 from tellall.report.drawing import draw
@@ -94,7 +94,7 @@ def environment(*rooms: str) -> Any:
     environment.filters |= {"gain": gain, "level": level, "percent": percent, "points": points}
     environment.filters["with_interval"] = with_interval
     environment.filters["sign"] = lambda kind: SIGNS[kind]
-    environment.filters["thousands"] = lambda count: f"{count:,}"
+    environment.filters["thousands"] = counted
     environment.filters["digits"] = lambda value, count=3: "–" if value is None else f"{value:.{count}g}"
     environment.filters["share"] = lambda value: "–" if value is None else percent(value)
     return environment

@@ -19,7 +19,7 @@ from tellall.attack.secret import Real
 from tellall.attack.trace.trace import Tracing
 from tellall.attack.trace.verdict import judge_tracing
 from tellall.core import files
-from tellall.core.amounts import digits, level, with_interval
+from tellall.core.amounts import counted, digits, level, with_interval
 from tellall.core.text import plain_text
 from tellall.experiment.answers import strongest_rows
 from tellall.experiment.document import Audit
@@ -235,7 +235,7 @@ def _(found: Sweep) -> Sequence[Block]:
                 Badge(row["verdict"]),
                 level(row["accuracy"], found.real),
                 with_interval(row["advantage"], (row["low"], row["high"]), found.real),
-                f"{row['learnt']:,.0f}",
+                counted(row["learnt"]),
                 digits(row["loss"]),
             ],
         )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import inf
 from typing import Any
 
-from tellall.core.amounts import level, points, with_interval
+from tellall.core.amounts import counted, level, points, with_interval
 from tellall.report.bars import Bar, LimitLine
 from tellall.report.html import bar_figure
 
@@ -98,7 +98,7 @@ def _in_all(document: Plain) -> list[ReleaseRow]:
             alone=_count(known["proved_alone"]),
             group=_count(known["proved_group"]),
             exposed=_count(known["exposed"]),
-            sensitive=f"{known['sensitive']['learnt']:,}",
+            sensitive=counted(known["sensitive"]["learnt"]),
             whole=True,
         )
     ]
@@ -129,14 +129,14 @@ def _row(finding: Plain) -> ReleaseRow:
         advantage=with_interval(*shares(found)),
         alone=_count(finding["proved_alone"]),
         group=_count(finding["proved_group"]),
-        exposed=f"{max(one['exposed'] for one in finding['decoders']):,}",
-        sensitive=f"{_learnt(finding):,}",
+        exposed=counted(max(one["exposed"] for one in finding["decoders"])),
+        sensitive=counted(_learnt(finding)),
     )
 
 
-def _learnt(finding: Plain) -> int:
+def _learnt(finding: Plain) -> float:
     """The most people with a sensitive value whom any decoder proves alone or exposes."""
-    return max(int(one["learnt"]) for one in finding["decoders"])
+    return max(float(one["learnt"]) for one in finding["decoders"])
 
 
 def shares(found: Plain) -> tuple[float, tuple[float, float]]:
@@ -202,11 +202,11 @@ def people_chart(rows: Sequence[Plain], document: Plain) -> Plain | None:
         "People proved alone or exposed",
         f"People{sensitive_words(document)} who are proved by arithmetic, or about whom the attack is surely "
         "right beyond what any baseline explains. The table has the same numbers.",
-        [Bar(row["name"], _learnt(row), f"{_learnt(row):,}", row["verdict"]["word"]) for row in rows],
+        [Bar(row["name"], _learnt(row), counted(_learnt(row)), row["verdict"]["word"]) for row in rows],
         LimitLine(float(most), f"limit {most:,}", room=_FEW),
         "people",
     )
 
 
-def _count(people: Mapping[str, int]) -> str:
-    return f"{sum(people.values()):,}"
+def _count(people: Mapping[str, float]) -> str:
+    return counted(sum(people.values()))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from tellall.core.amounts import count_of, level, percent, with_interval
+from tellall.core.amounts import count_of, counted, level, percent, with_interval
 from tellall.core.intervals import clopper_pearson
 from tellall.report.blocks import Block, Headed, Line, Listing, Paragraph, Pictures
 from tellall.report.marks import LINE, SLIM, Chart, Mark, Scale, element, stroke, written
@@ -81,8 +81,8 @@ def _side_by_side(found: Sequence[dict[str, Any]]) -> Iterator[Block]:
                     one["decoder"],
                     level(one["accuracy"], real),
                     with_interval(*shares({**row["summary"], **_gained(one)})),
-                    f"{one['proved']:,}",
-                    f"{one['exposed']:,}",
+                    counted(one["proved"]),
+                    counted(one["exposed"]),
                     one["status"],
                 ),
             )

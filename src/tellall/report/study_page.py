@@ -6,7 +6,16 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any
 
-from tellall.core.amounts import count_of, digits, level, percent, points, unit_of_advantage, with_interval
+from tellall.core.amounts import (
+    count_of,
+    counted,
+    digits,
+    level,
+    percent,
+    points,
+    unit_of_advantage,
+    with_interval,
+)
 from tellall.experiment.answers import (
     area_calibration_answer,
     calibration_answer,
@@ -154,7 +163,7 @@ def _protection_line(row: Row, real: bool, models: bool) -> Line:
             level(row["accuracy"], real),
             level(row["baseline_accuracy"], real),
             with_interval(row["advantage"], (row["low"], row["high"]), real),
-            *([] if real else [f"{row['exposed']:,}", f"{row['learnt']:,}"]),
+            *([] if real else [counted(row["exposed"]), counted(row["learnt"])]),
             digits(row["loss"]),
             *(
                 [digits(row["mae_ratio"], 4), _rate(row["sign_flips"]), _rate(row["coverage"])]
@@ -272,7 +281,7 @@ def _calibrated_blocks(release: Row, document: Row) -> Iterator[Block]:
                     row["decoder"],
                     level(row["accuracy"], real),
                     with_interval(row["advantage"], row["interval"], real),
-                    f"{row['learnt']:,}",
+                    counted(row["learnt"]),
                     digits(row["loss"]),
                     row["decided"],
                 ),

@@ -11,7 +11,7 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
-from tellall.core.amounts import digits, level, percent, unit_of_advantage, with_interval
+from tellall.core.amounts import counted, digits, level, percent, unit_of_advantage, with_interval
 from tellall.core.text import TERMINAL, plain_text
 from tellall.experiment.answers import calibration_answer, strongest_rows, sweep_answer
 from tellall.experiment.outcome import Outcome
@@ -96,8 +96,8 @@ def sweep_text(release: dict[str, Any], limit: float, exposed_limit: int | None)
                 level(row["accuracy"], real),
                 level(row["baseline_accuracy"], real),
                 with_interval(row["advantage"], (row["low"], row["high"]), real),
-                f"{row['exposed']:,}",
-                f"{row['learnt']:,.0f}",
+                counted(row["exposed"]),
+                counted(row["learnt"]),
                 digits(row["loss"]),
                 digits(row["epsilon"]),
             ),
@@ -126,7 +126,7 @@ def calibration_text(release: dict[str, Any], exposed_limit: int | None) -> list
             (
                 level(one["accuracy"], real),
                 with_interval(one["advantage"], one["interval"], real),
-                f"{one['learnt']:,}",
+                counted(one["learnt"]),
                 digits(one["loss"]),
             ),
         )
@@ -247,8 +247,8 @@ def release_table(rows: Sequence[Outcome]) -> Table:
             percent(row.accuracy),
             percent(row.baselines[row.baseline]),
             with_interval(row.advantage, row.interval),
-            f"{row.named_right} of {row.named}",
-            f"{row.proved:,}",
-            f"{sum(row.exposed['0.95'].values()):,}",
+            f"{counted(row.named_right)} of {counted(row.named)}",
+            counted(row.proved),
+            counted(row.exposed_people),
         )
     return table

@@ -89,11 +89,14 @@ def _kinds() -> dict[str, type]:
 
 
 def _of_class(name: str, kind: type) -> Topic:
+    import tellall
+
     first = (inspect.getdoc(kind) or name).partition("\n\n")[0]
+    own = getattr(tellall, name, None) is kind  # a public name; help finds any other by its module
     return Topic(
         name,
         " ".join(first.split()),
         word_list()["why"].get(name, _NO_WHY),
         f"In a plan: kind = '{name}', with the keys: {', '.join(catalogue.parameters(kind)) or 'none'}.",
-        f"help(tellall.{name}) in Python.",
+        f"help({f'tellall.{name}' if own else repr(f'{kind.__module__}.{name}')}) in Python.",
     )

@@ -24,8 +24,9 @@ from tellall.experiment.plans.plan import Plan
 from tellall.experiment.plans.policy import Policy
 from tellall.people import readers
 from tellall.release.release import Release
+from tellall.serve.edits import files_of
 
-__all__ = ["Case", "Home", "default_folder", "now", "plan_from", "shown_name", "version_of"]
+__all__ = ["Case", "Home", "default_folder", "now", "plan_from", "shown_name"]
 
 _ID = re.compile("[0-9a-f]{16}")
 _COPY = re.compile(r"people(\.[a-z0-9]+)+")
@@ -131,9 +132,9 @@ class Case:
     @property
     def asked(self) -> tuple[str, Plan]:
         """What is to be audited: the plan under the rules of the site, and its version, both read once."""
-        text, home = self.plan_text, Home(self.folder.parent)
-        version, rules = version_of(text, home.rules_text), home.rules
-        plan = plan_from(text, self.folder)
+        text = self.plan_text
+        version = self._version_of(text)  # first: if a file changes while it is read, this is outdated
+        plan, rules = plan_from(text, self.folder), self.rules
         return version, plan if rules is None else rules.under(plan)
 
     def draft_plan(
@@ -184,8 +185,16 @@ class Case:
 
     @property
     def version(self) -> str:
-        """Changes whenever plan or rules do, which shows when two tabs edit the same plan."""
-        return version_of(self.plan_text, Home(self.folder.parent).rules_text)
+        """Changes whenever plan, rules or releases published before do: an audit of others is outdated."""
+        return self._version_of(self.plan_text)
+
+    def _version_of(self, text: str) -> str:
+        """A short hash of a plan, the rules that it is under, and the contents of the files that it names."""
+        rules = Home(self.folder.parent).rules_text
+        paths = [self.folder / name for name in files_of(text) if _PUBLISHED.fullmatch(name)]
+        contents = [path.read_bytes() for path in paths if path.is_file()]
+        parts = [text.encode(), rules.encode(), *contents]
+        return hashlib.sha256(b"".join(hashlib.sha256(part).digest() for part in parts)).hexdigest()[:16]
 
     # results
 
@@ -319,11 +328,6 @@ def shown_name(given: str, endings: Sequence[str], otherwise: str) -> tuple[str,
     if not ending:
         raise invalid("file", f"one that ends in {', '.join(endings)}", name)
     return (name if name.lower().endswith(ending) else f"{otherwise}{ending}"), ending
-
-
-def version_of(*texts: str) -> str:
-    """A short hash of the text of a plan, and of the rules that it is under."""
-    return hashlib.sha256("\0".join(texts).encode()).hexdigest()[:16]
 
 
 def _published(number: int) -> str:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from tellall.core.amounts import digits, percent, points
+from tellall.core.amounts import counted, digits, percent, points
 from tellall.core.checkpoint import Checkpoint, checkpoint_key
 from tellall.core.errors import TellallError
 from tellall.core.jobs import Done, Task, run
@@ -57,13 +57,14 @@ def measure(
         for done in _others(largest.people, planned, many=len(places) > _MANY)
     ]
     whose = [fingerprint(place.setting.people) for place in places]
+    wanted = [replace(planned, protections=done) for planned, done in chosen]
     tasks = [
         Task(
-            planned.name,
-            partial(tuple, (places, replace(planned, protections=done), limits, plan)),
-            checkpoint_key("point", plan.as_json(), whose, index, catalogue.label(done)),
+            one.name,
+            partial(tuple, (places, one, limits, plan)),
+            checkpoint_key("point", plan.as_json(), plan.device, whose, index, one.identity()),
         )
-        for index, (planned, done) in enumerate(chosen)
+        for index, one in enumerate(wanted)
     ]
     found: dict[str, list[Plain]] = {planned.name: [] for planned in plan.planned}
     for one in run(_measured, tasks, checkpoint=kept, progress=progress):
@@ -198,7 +199,7 @@ def _meters(
     gained = digits(point["advantage"]) if real else f"{points(point['advantage'])} in 100"
     return [
         ("advantage", gained, 100 * max(0.0, point["advantage"]) / most),
-        ("people given away", f"{point['learnt']:,.0f}", 100 * point["learnt"] / people),
+        ("people given away", counted(point["learnt"]), 100 * point["learnt"] / people),
         ("values withheld", percent(point["withheld"] or 0.0), 100 * (point["withheld"] or 0.0)),
         (
             "error of a value",

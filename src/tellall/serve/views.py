@@ -10,7 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from tellall.core.amounts import points
+from tellall.core.amounts import counted, points
 from tellall.core.errors import invalid
 from tellall.experiment.plans.mistakes import is_unknown
 from tellall.experiment.plans.plan import Plan
@@ -210,9 +210,9 @@ def headline(document: Plain) -> list[tuple[str, str]]:
         return []
     return [
         (f"advantage, {Unit.of(is_real(document)).words}", points(known["advantage_share"])),
-        ("people proved alone", f"{sum(known['proved_alone'].values()):,}"),
-        ("people exposed", f"{sum(known['exposed'].values()):,}"),
-        ("of these, with a sensitive value", f"{known['sensitive']['learnt']:,}"),
+        ("people proved alone", counted(sum(known["proved_alone"].values()))),
+        ("people exposed", counted(sum(known["exposed"].values()))),
+        ("of these, with a sensitive value", counted(known["sensitive"]["learnt"])),
     ]
 
 
@@ -239,7 +239,9 @@ def remedied(document: Plain, entries: Sequence[Plain]) -> list[Plain]:
     if not remedy or not remedy["found"]:
         raise invalid("remedy", "found before it is applied", "none")
     unknown = {one["name"] for one in document["not_checked"]}
-    return [*remedy["entries"], *(one for one in entries if one.get("name") in unknown)]
+    named = {one.get("name"): one for one in entries}
+    changed = [_with_key(one, named.get(one["name"], {})) for one in remedy["entries"]]
+    return [*changed, *(one for one in entries if one.get("name") in unknown)]
 
 
 def protected(entries: Sequence[Plain], release: Plain, at: int) -> list[Plain]:
@@ -249,8 +251,18 @@ def protected(entries: Sequence[Plain], release: Plain, at: int) -> list[Plain]:
     ]
     if len(named) != 1:
         raise invalid("release", "in the plan once, under its name", release["name"])
-    changed = {**entries[named[0]], "protect": release["points"][at]["protect"]}
+    own = entries[named[0]]
+    changed = _with_key({**own, "protect": release["points"][at]["protect"]}, own)
     return [*entries[: named[0]], changed, *entries[named[0] + 1 :]]
+
+
+def _with_key(changed: Plain, planned: Plain) -> Plain:
+    """A changed release with the cell key of the planned one, which no other file has."""
+    keys = [part["key"] for part in planned.get("protect", []) if "key" in part]
+    if len(keys) != 1:
+        return changed
+    protect = [{**part, "key": keys[0]} if part["kind"] == "CellKey" else part for part in changed["protect"]]
+    return {**changed, "protect": protect}
 
 
 _SORTED = {

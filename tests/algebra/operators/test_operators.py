@@ -107,6 +107,21 @@ def test_composed_operators_obey_the_laws(seed, m, n):
     assert np.allclose(RowSelect(dense, index).to_dense(), dense.matrix[index])
 
 
+def test_factors_of_single_precision_keep_all_digits_when_written_out():
+    """A third has eight digits in single precision, which equations that follow from it would multiply."""
+    bits = factor("bits", 4, 9, 1).astype(np.float32)
+    scaled = RowScale(Dense(bits), [1 / 3, 0.1, 0.7, 1 / 7])
+    for operator in (
+        scaled,
+        RowScale(Moments(bits, 2), np.full(6, 1 / 3)),
+        RowSelect(scaled, [2, 0]),
+        Stack([scaled, scaled]),
+        BlockDiagonal([scaled, scaled]),
+        scaled.T,
+    ):
+        check_operator(operator, tolerance=1e-14)
+
+
 def test_the_generic_gram_and_transpose_agree_with_the_closed_forms():
     operator = Moments(np.random.default_rng(0).normal(size=(5, 9)), 3)
     assert np.allclose(LinearOperator.gram(operator), operator.gram())

@@ -124,6 +124,13 @@ def test_single_precision_stays_single_and_counts_exactly():
     assert np.array_equal(operator.matvec(s), operator.to_dense() @ s)
 
 
+@pytest.mark.parametrize("pack", [np.asarray, Packed.of])
+def test_a_function_whose_values_single_precision_rounds_keeps_all_digits(pack):
+    operator = RowFunction([0.0, 0.1, 0.1, 0.7], pack(bits(4, 9, seed=5).astype(np.float32)))
+    assert np.abs(operator.to_dense() - operator @ np.eye(9)).max() < 1e-15
+    check_operator(operator, tolerance=1e-14)
+
+
 def test_the_matrix_is_never_formed():
     """The matrix would have 8 × 10^8 entries; the products hold less than a tenth of that."""
     import tracemalloc

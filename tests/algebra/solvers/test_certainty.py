@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tellall.algebra.operators.base import Dense
-from tellall.algebra.solvers.base import enclose, row_space
+from tellall.algebra.solvers.base import Enclosure, WholeSystem, enclose, row_space
 
 
 @given(st.integers(0, 6), st.integers(1, 6), st.integers(0, 10**6))
@@ -61,3 +61,32 @@ def test_too_many_entries_leave_the_bounds_alone(monkeypatch):
     monkeypatch.setattr(base, "_MOST_ENTRIES", 1)
     box = enclose(Dense(np.ones((3, 3))), np.full(3, 3.0), np.full(3, 3.0), upper=np.ones(3))
     assert box.lower.tolist() == [0, 0, 0]
+
+
+@given(st.integers(1, 5), st.integers(1, 5), st.integers(0, 10**6), st.floats(-18, -14))
+def test_entries_that_are_rounding_exclude_no_solution(m, n, seed, size):
+    rng = np.random.default_rng(seed)
+    matrix = rng.normal(size=(m, n)) * (rng.random((m, n)) < 0.6)
+    upper = np.ones(n)
+    truth = rng.integers(0, 2, n)
+    target = matrix @ truth
+    noisy = matrix + 10.0**size * rng.normal(size=(m, n)) * np.abs(matrix).max()
+    box = enclose(Dense(noisy), target, target, upper=upper)
+    every = solutions(matrix, target, 1e-9, upper)
+    assert not box.empty
+    assert (box.lower <= every.min(axis=0)).all()
+    assert (every.max(axis=0) <= box.upper).all()
+
+
+@given(st.integers(1, 5), st.integers(1, 5), st.integers(0, 10**6), st.floats(-8, 8))
+def test_the_unit_of_a_row_does_not_matter(m, n, seed, power):
+    rng = np.random.default_rng(seed)
+    matrix = rng.integers(1, 9, (m, n)) / 7
+    target = matrix @ rng.integers(0, 2, n)
+    box = Enclosure(np.zeros(n), np.ones(n), empty=False)
+    every = np.array(list(product([0.0, 1.0], repeat=n)))
+    unit = 10.0**power
+    system = WholeSystem.left_open(Dense(unit * matrix), unit * target, unit * target, (), box)
+    image = every @ system.matrix.toarray().T
+    fits = ((image >= system.low - 1e-9) & (image <= system.high + 1e-9)).all(axis=1)
+    np.testing.assert_array_equal(fits, (np.abs(every @ matrix.T - target) < 1e-9).all(axis=1))

@@ -76,6 +76,33 @@ def test_not_converging_is_said_with_advice(monkeypatch):
     assert "more rounds" in str(status)
 
 
+def test_a_box_that_is_wide_for_lack_of_limits_hides_no_step():
+    """Values are known to 1e-4 and lower limits are tight, but there are no upper ones: it is 1e6 wide."""
+    rng = np.random.default_rng(0)
+    rows, size = rng.integers(0, 2, (20, 60)).astype(float), np.ones(60)
+    truth = 1000 + rng.gamma(0.2, 1.0, 60)
+    made = BoxProblem(Dense(rows), 1e8 * np.ones(20), size, 1000 + size / 5, 1000 * size, 1e6 * size)
+    target = rows @ truth
+    solution = GRAM.prepare(made).solve(target)
+    assert solution.status.word == "solved"
+    assert np.abs(rows @ solution.value - target).max() < 1e-3
+    assert np.allclose(solution.value, reference(made, target), rtol=0, atol=0.05)
+
+
+def test_values_so_exact_that_rounding_hides_the_ridge_are_solved():
+    """The ridge keeps its shape: what the equations leave open is nearest to the centre."""
+    rows = np.array([[1.0, 1, 0, 0], [0, 0, 1, 1], [1, 0, 1, 0], [0, 1, 0, 1]])
+    ridge, centre, far = 1e-13 * np.array([1.0, 2, 3, 4]), np.full(4, 30_000.0), np.full(4, 1e9)
+    truth = np.array([20_000.0, 50_000, 10_000, 90_000])
+    made = BoxProblem(Dense(rows / 7), np.full(4, 1e5), ridge, centre, -far, far)
+    solution = GRAM.prepare(made).solve(rows @ truth / 7)
+    assert solution.status.word == "solved"
+    assert np.allclose(rows @ solution.value, rows @ truth, rtol=1e-9)
+    loose = np.array([1.0, -1, -1, 1])  # what no row sees
+    pull = ridge * (solution.value - centre)
+    assert abs(loose @ pull) < 0.01 * np.abs(pull).sum()
+
+
 def test_posterior_is_the_gaussian_one():
     made, target = problem(20, 8, 8)
     dense = made.operator.to_dense()

@@ -56,6 +56,18 @@ def test_sketched_curve_is_recovered(rows: int) -> None:
     assert "An estimate promises nothing" in str(got)
 
 
+def test_outputs_that_never_overlap_are_told_apart_at_every_epsilon() -> None:
+    """e^ε times a rate of zero is zero, even if e^ε is infinite."""
+
+    def always(value: float) -> Any:
+        return lambda size, rng: np.full((size, 1), value)
+
+    profile = estimate_profile(always(0.0), always(1.0), [0.0, 1.0, 800.0], draws=1000, rng=0)
+    assert profile.delta([0.0, 700.0, 710.0, 5000.0]).tolist() == [1.0] * 4
+    assert profile.epsilon(0.01) == np.inf
+    assert np.isfinite(profile.lower([0.0, 710.0])).all()
+
+
 def test_bounds_hold_in_repeated_runs() -> None:
     """200 runs at 99 %: each fails with probability at most 0.01 (union bound), so 13 or more failures have
     probability below 5e-7 under a binomial of 200 and 0.01."""

@@ -178,6 +178,14 @@ def test_noise_without_a_bound_proves_nothing_and_still_ranks():
     assert ta.rows_from_tables(census_tables(rows, ta.Gaussian(0.3))).upper.tolist() == [np.inf] * 700
 
 
+def test_exact_tables_that_settle_every_row_are_ranked_beside_a_noisy_one():
+    exact = ta.CountTable({"age": ["a", "b"], "ill": ["no", "yes"]}, [[3, 2], [4, 3]])
+    noisy = ta.CountTable({"age": ["a", "b"]}, [5.3, 6.8], ta.Gaussian(1.0))
+    found = ta.rows_from_tables([exact, noisy])
+    assert [row.share for row in found.likely] == [1.0] * 4
+    assert found.score([[0, 0]] * 3).certain == 4
+
+
 def test_likely_rows_are_ranked_the_same_by_the_same_seed():
     tables = census_tables(block(2, 12))
     first, again = (ta.rows_from_tables(tables, rng=5) for _ in range(2))

@@ -52,6 +52,47 @@ def test_values_that_are_right_fit(statistic, protect):
     assert found.status.word != "contradictory"
 
 
+@pytest.mark.parametrize("error", [5, 20])
+@pytest.mark.parametrize("decoder", ["auto", "least-squares", "lp", "posterior"])
+def test_values_of_unknown_law_take_no_proof_from_the_others(decoder, error):
+    """Such a total may be off by any amount, and no misfit follows from it."""
+    rng = np.random.default_rng(0)
+    people = ta.Dataset.from_arrays(rng.integers(0, 2, (60, 5)), rng.integers(0, 2, 60))
+    exact, total = ta.publish(people, ta.Marginals(4)), ta.publish(people, ta.Marginals(1)).values
+    alone = ta.reconstruct(exact, people.public, decoder)
+    unknown = ta.Release.from_values(
+        ta.Marginals(1), total + np.array([error, -error]), public=people.public, noise=ta.Unknown()
+    )
+    found = ta.reconstruct([exact, unknown], people.public, decoder)
+    assert found.status.word == "uncalibrated"
+    assert found.stats["misfits"] == 0
+    assert alone.proved.sum() == 25
+    assert np.array_equal(found.proved, alone.proved)
+
+
+def test_values_that_contradict_each_other_do_so_beside_values_of_unknown_law():
+    people = random_people(300, 12, seed=3)
+    wrong = with_one_wrong(people, ta.Marginals(3), 1, 100)
+    total = ta.publish(people, ta.Marginals(1)).values + np.array([40, -40])
+    unknown = ta.Release.from_values(ta.Marginals(1), total, public=people.public, noise=ta.Unknown())
+    found = ta.reconstruct([wrong, unknown], people.public)
+    assert found.status.word == "contradictory"
+    assert not found.proved.any()
+
+
+def test_numbers_of_unknown_law_do_not_make_exact_ones_contradictory():
+    rng = np.random.default_rng(0)
+    people = ta.Dataset.from_arrays(rng.integers(0, 2, (60, 4)), rng.lognormal(3, 1.2, 60))
+    exact = ta.publish(people, ta.Sums(2))
+    capped = ta.publish(people, ta.Sums(1), ta.TopCoding(60.0))
+    for bounds in (None, (0, None)):
+        assert ta.reconstruct([exact, capped], people.public, bounds=bounds).status.word == "uncalibrated"
+    values = exact.values.copy()
+    values[0] *= 1.01
+    wrong = ta.Release.from_values(ta.Sums(2), values, public=people.public, levels=0)
+    assert ta.reconstruct([wrong, capped], people.public).status.word == "contradictory"
+
+
 def test_what_exact_values_prove_stays_proved():
     people = random_people(30, 8, seed=1)
     found = ta.reconstruct(ta.publish(people, ta.Marginals(3)), people.public)

@@ -4,13 +4,16 @@ import numpy as np
 import pytest
 
 import tellall as ta
+from tellall.algebra.operators.base import Dense
 from tellall.algebra.posterior.hierarchy import Hierarchy
 from tellall.attack.baselines import before_any_release
-from tellall.attack.reconstruct.reals import Beforehand, certain_limits, effects_of
+from tellall.attack.reconstruct.reals import Beforehand, _share_out, certain_limits, effects_of
 from tellall.experiment.measures.intervals import gain_interval
 from tellall.experiment.measures.risk import risks_of, strongest_way
 from tellall.experiment.trial import Planned, Setting, Trial
 from tellall.experiment.verdict import Limits, judge_outcome
+from tellall.release.equations import Evidence, Facts, ReleaseEquations, Rows
+from tellall.release.protections.protection import Exact
 
 
 def hierarchy(seed, *, groups=9, effects=2, rows=6, **known):
@@ -244,6 +247,92 @@ def test_certain_limits_hold_the_truth_and_agree_with_linear_programs_of_one_row
             )
             # each person is in one cell of the table, so that propagation is the linear program
             assert sign * best.fun == pytest.approx(end[person], abs=1e-5)
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_limits_hold_the_truth_of_incomes_and_nothing_contradicts(seed):
+    """Means are multiples of a third and a seventh: entries must have all digits of double precision."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(10, 40))
+    incomes = np.round(np.where(rng.random(n) < 0.2, 0, rng.lognormal(10, 1, n)), 2)
+    people = ta.Dataset.from_arrays(rng.integers(0, 2, (n, int(rng.integers(3, 6)))), incomes)
+    statistic = (ta.CellMeans(3), ta.Sums(3), ta.CellMeans(2))[seed % 3]
+    found = ta.reconstruct(ta.publish(people, statistic), people.public, bounds=(0, None))
+    assert found.status.word != "contradictory"
+    low, high = certain_limits(found.evidence, Beforehand.of((0, None)))
+    assert (low <= incomes).all()
+    assert (incomes <= high).all()
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_rounding_in_differences_of_large_numbers_excludes_nobody(seed):
+    """A difference of 1 between numbers of 1e9 is computed to 1e-7 at best."""
+    rng = np.random.default_rng(seed)
+    numbers, some = 1e9 + np.array([0.7, 0, 0, 0, 2, 2, 2, 2]), rng.random((6, 4))
+    matrix = np.hstack([some, -some[:, ::-1]])  # all but the first person are as far up or down as can be
+    rows = Rows.exact(matrix @ numbers)
+    facts = Facts(rows.target, rows.target)
+    part = ReleaseEquations(Dense(matrix), np.arange(6), rows, Exact(), np.arange(8), facts)
+    low, high = certain_limits(Evidence((part,)), Beforehand.of((1e9, 1e9 + 2)))
+    assert (low <= numbers).all()
+    assert (numbers <= high).all()
+
+
+@pytest.mark.parametrize("seed", [6, 17])
+def test_numbers_next_to_their_limit_do_not_contradict_their_sums(seed):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(4, 40))
+    columns, numbers = rng.integers(0, 2, (n, 3)), 1000 + rng.lognormal(0, 1, n)
+    numbers[0] = 1000
+    people = ta.Dataset.from_arrays(columns, numbers)
+    found = ta.reconstruct(ta.publish(people, ta.Sums(3)), people.public, bounds=(1000, None))
+    assert found.status.word == "uncalibrated"
+    assert found.stats["misfit"] < 0.01
+
+
+def test_few_means_that_say_nothing_about_the_spread_are_attacked():
+    """The likeliest spread is so wide that rounding hides it beside values that are exact."""
+    rng = np.random.default_rng(389)
+    n = int(rng.integers(10, 80))
+    columns = rng.integers(0, 2, (n, int(rng.integers(3, 6))))
+    incomes = np.round(np.where(rng.random(n) < 0.2, 0, rng.lognormal(10, 1, n)), 2)
+    people = ta.Dataset.from_arrays(columns, incomes)
+    found = ta.reconstruct(ta.publish(people, ta.CellMeans(2)), people.public, bounds=(0, None))
+    assert found.status.word == "uncalibrated"
+    assert found.stats["misfit"] < 0.01
+
+
+@pytest.mark.parametrize("seed", [2, 5, 9])
+def test_people_of_one_group_who_differ_keep_their_sum_within_the_limits(seed):
+    """Another column tells people of an area apart; cut at the limits alone, they would no longer add up."""
+    rng = np.random.default_rng(seed)
+    area, rich = rng.integers(0, 2, 60), rng.random(60) < 0.5
+    numbers = np.where(rich, 90.0, 10.0) * rng.lognormal(0, 0.6, 60)
+    people = ta.Dataset.from_arrays(np.column_stack([area, rich]), numbers)
+    release = ta.publish(people, ta.Sums(2, attributes=[("a0",)]))
+    told = {row: float(numbers[row]) for row in range(0, 60, 3)}
+    found = ta.reconstruct(release, people.public, bounds=(0, None), known_secrets=told)
+    assert found.status.word == "trusted"
+    assert found.estimate.min() == 0
+    np.testing.assert_allclose(np.bincount(area, found.estimate), np.bincount(area, numbers), rtol=1e-9)
+
+
+@pytest.mark.parametrize("bounds", [(0.0, 3.0), (0.0, None), (None, 3.0)])
+def test_totals_are_shared_out_within_the_limits_as_near_as_can_be(bounds):
+    from scipy.optimize import minimize
+
+    known, index = Beforehand.of(bounds), np.array([0, 0, 0, 1, 1, 2])
+    usual, total = np.array([-2.0, 1.0, 5.0, 1.0, 2.0, 4.0]), np.array([4.0, 2.5, 1.0])
+    found = _share_out(total, usual, index, known)
+    np.testing.assert_allclose(np.bincount(index, found), total, atol=1e-12)
+    nearest = minimize(
+        lambda x: ((x - usual) ** 2).sum(),
+        np.full(6, 1.0),
+        bounds=[bounds] * 6,
+        constraints={"type": "eq", "fun": lambda x: np.bincount(index, x) - total},
+        options={"ftol": 1e-14},
+    )
+    np.testing.assert_allclose(found, nearest.x, atol=1e-5)
 
 
 def test_effects_are_public_columns_and_as_many_as_people_bear():

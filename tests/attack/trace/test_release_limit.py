@@ -234,6 +234,26 @@ def test_what_is_no_number_is_refused_in_a_sentence(name, weird):
         ta.release_limit(given.pop("frequencies"), 10, attack="pool", most=10, trials=100, **given)
 
 
+def test_allele_counts_are_simulated_as_half_of_them():
+    rng = np.random.default_rng(0)
+    people = rng.binomial(2, rng.uniform(0.02, 0.3, 200), (120, 200))
+    counts = people[:30].mean(axis=0)
+    assert counts.max() < 1  # so that nothing but the tracing says that they are counts
+    found = []
+    for means in (counts, counts / 2):
+        tracing = ta.trace(
+            means, people[:50], people[50:], attack="likelihood-ratio", coding="genotypes", n=30
+        )
+        assert tracing.alleles == ("counts" if means is counts else "frequencies")
+        found.append(
+            release_limit.simulate_tracing(
+                tracing, means, 30, coding="genotypes", power=0.3, rate=0.05, rng=0
+            )
+        )
+    np.testing.assert_array_equal(found[0].power, found[1].power)
+    assert found[0].attributes == found[1].attributes
+
+
 def test_trials_for_a_tiny_rate_are_written_short():
     with pytest.raises(ta.InvalidInput, match="trials must be 1/1e-300 or more"):
         ta.release_limit([0.5], 10, rate=1e-300)

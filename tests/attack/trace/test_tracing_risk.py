@@ -62,6 +62,24 @@ def test_perfect_separation_keeps_an_interval():
     assert math.isfinite(risk.epsilon().lower)
 
 
+@pytest.mark.parametrize(("members", "others"), [(1, 100), (100, 1), (2, 50), (5, 100), (1, 1)])
+def test_few_people_have_a_wide_interval(members, others):
+    """400 repeats without a difference: 95 % intervals miss 1/2 more than 48 times with chance < 1e-6."""
+    rng = np.random.default_rng([members, others])
+    truth = np.arange(members + others) < members
+    found = [ta.score(tracing_of(rng.standard_normal(truth.size)), truth).auc for _ in range(400)]
+    assert sum(not share.low <= 0.5 <= share.high for share in found) <= 48
+
+
+def test_a_lone_member_says_little_about_others():
+    """Seven in ten members score above everybody and three below: one of them proves neither."""
+    outside = np.arange(100.0)
+    for score, value in ((1000.0, 1.0), (-1.0, 0.0)):
+        found = ta.score(tracing_of([score, *outside]), [1] + [0] * 100).auc
+        assert found.value == value
+        assert found.low <= 0.3 <= 0.7 <= found.high
+
+
 def test_ties_count_half():
     assert ta.score(tracing_of([1, 1, 1, 1]), [1, 0, 1, 0]).auc.value == 0.5
 

@@ -131,3 +131,27 @@ def test_an_audit_says_what_the_rules_would_have_said():
     assert "the 10 % rule would withhold" in render(audit.document)
     counted = ta.Dataset.from_arrays(people.public.codes.T, rng.integers(0, 2, 40))
     assert ta.audit(counted, {"releases": [{"name": "t", "statistic": totals}]}).rules is None
+
+
+def test_sums_of_some_people_are_compared_by_the_people_in_them():
+    rng = np.random.default_rng(1)
+    frame = {"sector": np.array(list("pqr"))[rng.integers(0, 3, 30)], "size": np.arange(30) % 2}
+    firms = ta.Dataset.from_frame({**frame, "turnover": rng.lognormal(3, 1, 30)}, secret="turnover")
+    small = firms.take(np.flatnonzero(frame["size"] == 0))
+    inside = ta.compare_rules(firms, ta.publish(firms, ta.Sums(2), where="size = 0"))
+    alone = ta.compare_rules(small, ta.publish(small, ta.Sums(2)))
+    assert inside.sentence == alone.sentence
+    for one, other in zip(inside.cells, alone.cells, strict=True):
+        assert one.cell == f"{other.cell}, where size = 0"
+        assert (one.contributors, one.p_percent) == (other.contributors, other.p_percent)
+        assert (one.gap, one.second) == pytest.approx((other.gap, other.second), rel=1e-6)
+    # next to a table of everybody
+    both = [ta.publish(firms, ta.Sums(2)), ta.publish(firms, ta.Sums(2), where="size = 0")]
+    assert len(ta.compare_rules(firms, both).cells) == len(inside.cells) + 5
+
+
+def test_an_audit_compares_the_rules_with_sums_of_some_people_too():
+    plan = {"steps": False, "releases": [{"name": "t", "statistic": {"kind": "Sums", "ways": 2}}]}
+    whole = ta.audit(FIRMS, plan)
+    plan["releases"][0]["where"] = "region = 0 or region = 1"
+    assert ta.audit(FIRMS, plan).rules == whole.rules is not None

@@ -64,6 +64,14 @@ def test_what_must_not_be_published_fails_whatever_it_gives_away():
     assert "“tables” (Marginals)" in audit.verdict.sentence
 
 
+def test_what_must_not_be_published_fails_with_a_protection_that_nobody_knows_too():
+    fit = {"name": "fit", "statistic": {"kind": "Estimator", "loss": "linear"}}
+    plan = _plan(releases=[RELEASES[0], {**fit, "protect": {"kind": "DifferentialNoise", "eps": 1}}])
+    under = Policy.from_mapping({"not_published": ["Estimator"]}).under(plan)
+    assert [one.name for one in under.not_checked] == ["fit"]
+    assert under.forbidden == ("“fit” (Estimator)",)
+
+
 @pytest.mark.parametrize(
     ("mapping", "words"),
     [

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from tellall.attack.trace.files import read_tracing_files
 from tellall.core.errors import InvalidInput
 from tellall.people.attributes import wide_csv
-from tellall.people.attributes.wide_csv import MISSING, NotWhole, read_header, read_wide
+from tellall.people.attributes.tables import PeopleFile
+from tellall.people.attributes.wide_csv import MISSING, NotPlain, read_header, read_wide
 
 SPELT = {0: ["0", "0.0", '"0"', " 0"], 1: ["1", "1.0", "+1", '"1"'], -1: ["-1", "-1.0"], 2: ["2", "2e0"]}
 SPELT |= {MISSING: ["", '""', "nan", " "], 42: ["42"]}
@@ -80,7 +81,7 @@ def test_what_is_wrong_is_one_sentence(tmp_path, text, says):
 def test_other_numbers_are_for_another_reader(tmp_path, value):
     path = tmp_path / "t.csv"
     path.write_text(f"a,b\n0,1\n0,{value}\n")
-    with pytest.raises(NotWhole):
+    with pytest.raises(NotPlain):
         read_wide("--targets", path, ["a", "b"], None)
 
 
@@ -123,3 +124,23 @@ def test_memory_is_a_byte_for_each_value_and_a_piece(tmp_path):
     unit = 1 if sys.platform == "darwin" else 1024
     assert size == 20_000_000
     assert more * unit < 120 * 2**20
+
+
+TABLE = "id, a, b\np,{},1\nJos\xe9,1,0\n"
+
+
+@pytest.mark.parametrize("value", ["0", "0.5"])
+@pytest.mark.parametrize(
+    "content",
+    [TABLE.encode(), TABLE.replace("\n", "\r").encode(), TABLE.encode("cp1252"), TABLE.encode("utf-16")],
+)
+def test_every_line_end_encoding_and_space_gives_the_same_people(tmp_path, content, value):
+    mark = "{}".encode("utf-16-le" if b"\0" in content else "utf-8")
+    spelt = value.encode("utf-16-le" if b"\0" in content else "utf-8")
+    (tmp_path / "t.csv").write_bytes(content.replace(mark, spelt))
+    file = PeopleFile.open("--targets", tmp_path / "t.csv")
+    assert file.names == ("id", "a", "b")
+    people, names = file.choose(("a", "b"))
+    assert people.chunk(0, 2).tolist() == [[float(value), 1], [1, 0]]
+    assert names == ("p", "Jos\xe9")
+    assert "t.csv was read as text" in file.assumed

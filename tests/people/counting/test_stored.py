@@ -238,7 +238,14 @@ def test_a_release_from_a_store_is_attacked_by_who_has_the_people(file, tmp_path
 
 
 @pytest.mark.parametrize(
-    "protect", [ta.Rounding(5), ta.Rounding(5, mode="controlled"), ta.Suppression(10), ta.SuLQ(1.0, 1e-6)]
+    "protect",
+    [
+        ta.Rounding(5),
+        ta.Rounding(5, mode="controlled"),
+        ta.Suppression(10),
+        ta.Suppression(10, complementary=True),
+        ta.SuLQ(1.0, 1e-6),
+    ],
 )
 def test_protections_of_values_work_from_a_store(file, protect):
     public = ["county", "flag"]
@@ -464,3 +471,22 @@ def test_every_spark_frame_has_a_view_of_its_own(monkeypatch):
     engines = [from_spark(Frame()), from_spark(Frame()), from_spark(again), from_spark(again)]
     assert len({engine.table for engine in engines}) == len(views) == 4
     assert all(views[engine.table]() is engine.kept is not None for engine in engines)
+
+
+def test_long_identifiers_and_negative_zeros_are_those_of_memory(tmp_path):
+    table = pd.DataFrame(
+        {
+            "id": [2**53, 2**53 + 1, 2**53 + 2, 5] * 3,
+            "two": [2**62, 2**62 + 1] * 6,
+            "zero": [-0.0, 1.0, 0.0, 1.0] * 3,
+            "large": [1234567.0, 7654321.0] * 6,
+            "ill": [0, 1, 1, 0] * 3,
+        }
+    )
+    for order in (slice(None), slice(None, None, -1)):
+        table[order].to_parquet(tmp_path / "p.parquet")
+        memory, store = (how(tmp_path / "p.parquet", secret="ill") for how in (ta.read, ta.scan))
+        assert store.public.columns == memory.public.columns
+        assert [column.levels for column in memory.public.columns] == [4, 2, 2, 2]
+        assert memory.public.columns[2].labels == ("0", "1")
+        assert np.array_equal(store.load().public.codes, memory.public.codes)

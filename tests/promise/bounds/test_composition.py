@@ -73,6 +73,14 @@ def test_bad_input(releases, delta, name):
         bounds.compose(releases, delta)
 
 
+def test_an_infinite_sensitivity_promises_nothing():
+    for std in (1.0, math.inf):
+        unknown = ta.bounds.GaussianRelease(math.inf, std)
+        assert ta.bounds.compose([unknown], 1e-5).epsilon == math.inf
+        assert ta.bounds.compose([unknown, (0.1, 0.0)], 1e-5).epsilon == math.inf
+        assert ta.privacy.gaussian_delta(0.0, math.inf, std) == 1.0
+
+
 def test_bad_gaussian_release():
     with pytest.raises(ta.InvalidInput, match=r"^std must be"):
         bounds.GaussianRelease(1.0, 0.0)

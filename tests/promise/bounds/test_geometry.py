@@ -152,6 +152,12 @@ def test_conjunctions_are_worse_sections_than_parities():
     assert bounds.lp(435, 164, 0.1, 10.0, alpha=conjunction.alpha, gamma=conjunction.gamma).hamming == 164
 
 
+@pytest.mark.parametrize("method", ["dense", "gram", "lanczos"])
+def test_a_matrix_of_zeros(method):
+    found = ta.bounds.singular_values(Dense(np.zeros((7, 5))), method=method)
+    assert found.largest_interval == found.least_interval == (0.0, 0.0)
+
+
 def test_repeated_columns_and_one_row():
     assert bounds.euclidean_section(Dense(np.ones((1, 3)))).alpha == 1
     assert bounds.singular_values(Dense(np.ones((4, 2)))).least < 1e-12

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import special
+from scipy import integrate, special
 
-from tellall import InvalidInput
+from tellall import InvalidInput, SolverFailed
 from tellall.promise import privacy
+from tellall.promise.privacy import normal_pair
 from tellall.promise.privacy.normal_pair import contour_delta
 
 
@@ -81,6 +83,78 @@ def test_two_dimensions_by_quadrature() -> None:
             want = np.maximum(top - np.exp(eps) * bottom, 0).sum() * cell
             got = privacy.normal_delta(eps, np.zeros(2), cov_a, mean_b, cov_b, direction=way)
             assert got == pytest.approx(want, abs=1e-6)
+
+
+def two_dimensions(eps: float, means: list[float], variances: list[float]) -> float:
+    """N(0, I) against N(means, diag variances): δ of the second coordinate, averaged over the first.
+
+    The second coordinate must be narrower under the second law. Its loss is then bounded below, and δ has a
+    kink where the first coordinate's loss alone exceeds what is left of ε.
+    """
+    (m1, m2), (v1, v2) = means, variances
+    tilt, middle = 1 / v1 - 1, -m1 / v1
+    offset = 0.5 * np.log(v1) + m1**2 / (2 * v1)
+    least = 0.5 * np.log(v2) + m2**2 / (2 * v2) - (m2 / v2) ** 2 / (2 * (1 / v2 - 1))
+
+    def inner(z: float) -> float:
+        x = eps - (0.5 * tilt * z * z + middle * z + offset)
+        inside = -np.expm1(x) if x < least else one_dimension(x, m2, v2)
+        return float(inside * np.exp(-z * z / 2) / np.sqrt(2 * np.pi))
+
+    kinks = np.roots([0.5 * tilt, middle, offset + least - eps])
+    points = [float(z.real) for z in kinks if abs(z.imag) < 1e-9 and abs(z) < 12]
+    ends = [-12.0, *sorted(points), 12.0]
+    return sum(
+        integrate.quad(inner, low, high, epsabs=1e-14, epsrel=1e-13, limit=400)[0]
+        for low, high in pairwise(ends)
+    )
+
+
+@pytest.mark.parametrize(
+    ("means", "variances"),
+    [
+        ([0.5139, 4.4493], [1.0016, 0.3655]),
+        ([0.1898, 0.0096], [1.003, 0.1581]),
+        ([0.0875, 0.0984], [1.0001856, 0.1683]),
+        ([0.9, 1.2], [0.998, 0.2]),
+        ([2.0, 3.0], [1.02, 0.6]),
+    ],
+)
+def test_a_spread_that_is_nearly_equal_and_a_shift(means: list[float], variances: list[float]) -> None:
+    """The far end of the path and its beginning want opposite leans."""
+    for eps in (0.0, 0.1, 1.0, 3.0, 5.0):
+        got = privacy.normal_delta(eps, [0, 0], np.eye(2), means, np.diag(variances), direction="forward")
+        assert got == pytest.approx(two_dimensions(eps, means, variances), abs=1e-12)
+
+
+@pytest.mark.parametrize("size", [2, 3, 5, 20])
+def test_curves_fall_and_are_convex_in_the_exponential(size: int) -> None:
+    """Laws of every privacy profile; a wrong path gives 0 or 1 at some ε."""
+    rng = np.random.default_rng(size)
+    eps = np.concatenate([[0.0], np.geomspace(1e-3, 300, 24)])
+    low, at, high = eps[:-2], eps[1:-1], eps[2:]
+    way = np.exp(at - high) * np.expm1(low - at) / np.expm1(low - high)
+    for _ in range(12):
+        near = 1 + rng.choice([-1, 1], size) * 10 ** rng.uniform(-5, -1, size)
+        spread = np.where(rng.random(size) < 0.4, near, 10 ** rng.uniform(-1, 1, size))
+        mean = rng.standard_normal(size) * 10 ** rng.uniform(-2, 1)
+        for side in ("forward", "backward"):
+            delta = privacy.normal_delta(
+                eps, np.zeros(size), np.eye(size), mean, np.diag(spread), direction=side
+            )
+            assert (np.diff(delta) <= 1e-12).all()
+            assert (delta[1:-1] <= delta[:-2] + (delta[2:] - delta[:-2]) * way + 2e-12).all()
+
+
+def test_what_cannot_be_computed_is_refused_or_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    tilts, shifts = np.array([[-0.0002530, 0.1931236]]), np.array([[0.2752249, 0.0]])
+    # No path keeps its digits here, but δ is tiny: an upper bound is within the promise, and above zero.
+    assert 0.0 < contour_delta(np.array([139.45]), tilts, shifts, np.ones(2))[0] < 1e-200
+    law = [0, 0], np.eye(2), [0.5139, 4.4493], np.diag([1.0016, 0.3655])
+    assert privacy.normal_delta(1.0, *law, direction="forward") > 0.9
+    monkeypatch.setattr(normal_pair, "_HALVINGS", 0)  # the first path alone, whose error is huge
+    with pytest.raises(SolverFailed, match="cannot be computed to 1e-12"):
+        privacy.normal_delta(1.0, *law, direction="forward")
 
 
 def test_the_sketch_limit_is_a_pair_of_normal_laws() -> None:

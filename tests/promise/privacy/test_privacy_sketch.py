@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import mpmath
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -122,6 +123,48 @@ def test_one_feature_is_student_t_alone() -> None:
         want = (np.diff(law) * held).sum() - np.exp(eps) * (np.diff(other) * held).sum()
         got = privacy.sketch_delta(eps, leverage, share, 1, rows, direction="forward")
         assert got == pytest.approx(want, abs=1e-9)
+
+
+def one_feature(eps: float, leverage: float, share: float, rows: int, *, forward: bool) -> float:
+    """δ from the roots of the event's quadratic and tails of Student's t, in 400 digits."""
+    with mpmath.workdps(400):
+        lev, e, ln_c = mpmath.mpf(leverage), mpmath.mpf(share), mpmath.mpf(eps if forward else -eps)
+        narrow, m = 1 - e / (1 - lev), mpmath.sqrt(e * lev) / (1 - lev)
+        spread = mpmath.sqrt(narrow / (1 - lev))
+        level = mpmath.exp((2 * ln_c - mpmath.log(narrow / (1 - lev))) / (rows + 1))
+        a, b, c = spread**-2 - level, 2 * m / spread**2, 1 + (m / spread) ** 2 - level
+
+        def below(x: Any) -> Any:
+            half = mpmath.mpf(1) / 2
+            tail = half * mpmath.betainc(half * rows, half, 0, 1 / (1 + x * x), regularized=True)
+            return 1 - tail if x > 0 else tail
+
+        def chance(place: Any) -> Any:
+            gap = b * b - 4 * a * c
+            if gap <= 0:
+                return mpmath.mpf(a > 0)
+            low, high = sorted((-b + sign * mpmath.sqrt(gap)) / (2 * a) for sign in (-1, 1))
+            inside = below(place(high)) - below(place(low))
+            return 1 - inside if a > 0 else inside
+
+        here, there = chance(lambda x: x), chance(lambda x: (x + m) / spread)
+        found = here - mpmath.exp(eps) * there if forward else 1 - there - mpmath.exp(eps) * (1 - here)
+        return max(0.0, float(found))
+
+
+def test_one_feature_keeps_its_digits() -> None:
+    """e^ε times a difference of nearly equal tails would lose them."""
+    rng = np.random.default_rng(7)
+    cases = [(0.000807, 0.000513, 0.000757, 1000), (18.9, 0.3713, 0.059, 100), (299.5, 0.2356, 0.5709, 1000)]
+    while len(cases) < 25:
+        lev, rows = float(rng.uniform(0.02, 0.95)), int(rng.choice([2, 10, 50, 300]))
+        share = float(rng.uniform(0.01, 0.99)) * (1 - lev)
+        most = float(privacy.sketch_pure_epsilon(lev, share, 1, rows))
+        cases.append((float(rng.random()) * min(most, 500.0), lev, share, rows))
+    for eps, lev, share, rows in cases:
+        for forward, way in ((True, "forward"), (False, "backward")):
+            got = privacy.sketch_delta(eps, lev, share, 1, rows, direction=way)
+            assert got == pytest.approx(one_feature(eps, lev, share, rows, forward=forward), abs=1e-13)
 
 
 def test_tends_to_the_normal_limit_at_rate_one_over_rows() -> None:

@@ -212,3 +212,92 @@ def test_what_comes_after_noise_keeps_the_promise_and_what_comes_before_loses_it
     products = 2 * (1 + 6) - 1  # pairs of a column with the secret: L2 sensitivity 2√m
     at = gaussian_delta(looser.epsilon, 2 * math.sqrt(products), 30.0)
     assert float(at) == pytest.approx(1e-3, rel=1e-6)
+
+
+REALS = ta.Dataset.from_arrays([[0], [0], [1], [1]], secret=[10.37, 5.0, 3.0, 2.0])
+
+
+@pytest.mark.parametrize("law", [Geometric(200.0), DiscreteGaussian(200.0)])
+def test_whole_steps_promise_nothing_about_values_that_are_not_whole(law):
+    """What is left of a value after whole steps is published as it is."""
+    for statistic in (ta.Sums(2, largest=100), ta.CellMeans(2, largest=100)):
+        cents = [np.mod(ta.publish(REALS, statistic, law, rng=seed).values[0], 1) for seed in range(5)]
+        assert cents == pytest.approx(np.full(5, np.mod(statistic.values(REALS)[0], 1)), abs=1e-9)
+        assert guarantee_of(law, statistic, REALS.public) is None
+    assert guarantee_of(law, ta.Marginals(2, scale="rates"), PEOPLE.public) is None
+    assert guarantee_of(Laplace(200.0), ta.Sums(2, largest=100), REALS.public).epsilon == 1  # not in steps
+
+
+@pytest.mark.parametrize("law", [Geometric(3.0, unit=1 / 60), DiscreteGaussian(3.0, unit=1 / 60)])
+def test_noisy_shares_are_the_same_numbers_whatever_they_were(law):
+    """0.1 + 0.2 is not 0.3: the last digit of a sum would show what was added up."""
+    seen = {float(value) for count in (20, 21) for value in law.perturb(np.full(4000, count / 60), 1)}
+    assert len(seen) == len({round(value * 60) for value in seen})
+    odd = law.perturb(np.array([0.1234, np.nan]), 1)  # what is no share keeps its rest
+    assert math.remainder((odd[0] - 0.1234) * 60, 1) == pytest.approx(0, abs=1e-9)
+    assert np.isnan(odd[1])
+
+
+@pytest.mark.parametrize(
+    "statistic",
+    [ta.Sums(2), ta.Sums([1, 2], counts=True), ta.CellMeans(2), ta.Extremes(2), ta.Sums(1)],
+    ids=repr,
+)
+def test_the_trivial_release_of_numbers_does_not_depend_on_anybody(statistic):
+    other = ta.Dataset.from_arrays([[0], [1], [1], [1]], secret=[44.81, 5.0, -3.0, 7.0])
+    one, two = (ta.publish(people, statistic, Trivial()) for people in (REALS, other))
+    assert one.values.tolist() == two.values.tolist()
+    assert guarantee_of(Trivial(), statistic, REALS.public).epsilon == 0
+    assert ta.linearise(one, REALS.public).target.size == 0
+
+
+def test_the_trivial_release_shows_no_empty_cell_and_no_weight():
+    rows = np.array([[0, 0, 1], [0, 1, 2], [1, 0, 1], [1, 1, 3]], dtype=float)
+    moved = rows.copy()
+    moved[3] = 0, 0, 5  # nobody is left in the last cell
+    for statistic in (
+        ta.Marginals(3, [["a", "b"]], scale="rates"),
+        ta.Marginals(2, [["a"]], weights="w"),
+        ta.Marginals(3, [["a", "b"]], scale="fractions"),
+        ta.CellMeans(3, [["a", "b"]]),
+    ):
+        both = (ta.Dataset.from_arrays(each, [0, 1, 1, 0], names=["a", "b", "w"]) for each in (rows, moved))
+        one, two = (ta.publish(people, statistic, Trivial()).values.tolist() for people in both)
+        assert one == two
+
+
+def test_nothing_is_promised_where_a_replaced_row_makes_a_value_go_missing():
+    rates, means = ta.Marginals(3, scale="rates"), ta.CellMeans(3, largest=1)
+    before = ta.Dataset.from_arrays([[0, 0], [0, 1], [1, 0]], secret=[1, 0, 1])
+    after = ta.Dataset.from_arrays([[0, 0], [1, 1], [1, 0]], secret=[1, 0, 1])
+    for statistic in (rates, means):
+        gone = [np.isnan(ta.publish(people, statistic, Laplace(8.0)).values) for people in (before, after)]
+        assert (gone[0] != gone[1]).any()
+        assert guarantee_of(Laplace(8.0), statistic, before.public) is None
+        with pytest.raises(ta.InvalidInput, match="needs a known sensitivity"):
+            ta.publish(before, statistic, SuLQ(1.0, 1e-5))
+
+
+def test_what_is_about_the_people_of_a_condition_promises_nothing_that_rests_on_their_number():
+    """A replaced row may leave them: totals and shares then change as no noise on counts hides."""
+    public, mask = PEOPLE.public, np.arange(60) < 20
+    some, chosen = (ta.publish(PEOPLE, ta.Marginals(2), where=w).statistic for w in ("a0 = 1", mask))
+    shares, chosen_shares = (
+        ta.publish(PEOPLE, ta.Marginals(2, scale="fractions"), where=w).statistic for w in ("a0 = 1", mask)
+    )
+    walsh = ta.publish(PEOPLE, ta.Marginals(2), WalshNoise(std=30.0), rng=1, where="a0 = 1")
+    inside = int((public.codes[0] == 1).sum())
+    assert walsh.values.reshape(6, 4).sum(axis=1) == pytest.approx(np.full(6, inside))  # shown exactly
+    for protect in (WalshNoise(std=30.0), Trivial()):
+        assert guarantee_of(protect, some, public) is None
+        assert guarantee_of(protect, chosen, public) is not None  # a mask has as many people whoever they are
+    for protect in (Laplace(1.0), SuLQ(1.0, 1e-5), Geometric(6, unit=1 / inside)):
+        assert guarantee_of(protect, shares, public) is None
+    assert guarantee_of(Geometric(6, unit=1 / 20), chosen_shares, public).epsilon == pytest.approx(2)
+    assert guarantee_of(Laplace(6.0), some, public).epsilon == pytest.approx(2)
+
+
+def test_hiding_that_looks_at_who_is_where_loses_the_promise():
+    statistic, public = ta.Marginals(2), PEOPLE.public
+    assert guarantee_of([Laplace(6), Suppression(5)], statistic, public) is not None
+    assert guarantee_of([Laplace(6), Suppression(5, complementary=True)], statistic, public) is None

@@ -174,3 +174,29 @@ def test_plans_name_them():
         ],
     }
     assert ta.audit(FIRMS, plan).verdict.word in ("pass", "review", "fail")
+
+
+def test_a_cell_without_people_covers_no_sum():
+    firms = ta.Dataset.from_frame(
+        {
+            "g": ["a"] * 6 + ["b"] * 9,
+            "h": ["x"] + ["z"] * 5 + ["x"] * 3 + ["y"] * 3 + ["z"] * 3,
+            "s": [500.25, 10.5, 11.1, 12.2, 13.3, 14.4, 5.1, 6.2, 7.3, 8.4, 9.5, 10.6, 11.7, 12.8, 13.9],
+        },
+        secret="s",
+    )
+    for statistic in (ta.Sums([2, 3]), ta.CellMeans([2, 3]), ta.Sums([2, 3], counts=True)):
+        release = ta.publish(firms, statistic, ta.Dominance(1, 0.9, complementary=True))
+        table = release.values[5:11].reshape(2, 3)
+        assert np.isnan(table[:, [0, 2]]).all()
+        assert not np.isnan(table[1, 1])
+        assert ta.reconstruct(release, firms.public).identified[0] == "no"
+
+
+def test_factors_within_a_narrow_bound_have_the_truncated_law():
+    """Drawn at once: of normal factors, one in 125,000 is within this bound."""
+    many = ta.Dataset.from_arrays(np.arange(20_000)[:, None] % 2, np.arange(20_000) + 2.5)
+    error = ta.MultiplicativeNoise(1, bound=1e-5).records(many, 1).secret / many.secret - 1
+    assert np.abs(error).max() <= 1e-5 * (1 + 1e-9)
+    assert error.std() == pytest.approx(1e-5 / np.sqrt(3), rel=0.03)  # uniform; the standard error is 0.3 %
+    assert abs(error.mean()) < 6 * 1e-5 / np.sqrt(3 * 20_000)

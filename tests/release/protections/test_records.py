@@ -85,3 +85,14 @@ def test_edges():
         Swapping(0.5).records(ta.Dataset.from_arrays([[0, 1], [1, 0]]))
     assert not Subsample(0.5).law.known  # before there are people
     assert not Swapping(0.5).law.known
+
+
+@pytest.mark.parametrize("n", [3, 7, 49, 98, 99, 103])
+def test_swapping_declares_an_error_exactly_if_it_swaps(n):
+    """2/49 of 49 people is less than two in floating point, and one pair all the same."""
+    people = ta.Dataset.from_arrays(np.arange(n)[:, None] % 5, np.arange(n) % 2)
+    for fraction in (2 / n, 1 / n, 1.9 / n, min(1.0, 4 / n)):
+        found = Swapping(fraction).prepare(ta.Marginals(2), people.public)
+        swaps = any((found.records(people, seed).secret != people.secret).any() for seed in range(40))
+        assert (found.law.bound > 0) is swaps  # by luck nobody moves with probability below 2/3 to the 40th
+        assert (found.pairs(n) > 0) is swaps

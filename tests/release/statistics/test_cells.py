@@ -102,6 +102,21 @@ def test_nobody_may_exceed_the_bound_that_a_promise_rests_on(kind):
     ta.publish(people, kind(2, largest=5.0))
 
 
+@pytest.mark.parametrize(
+    "statistic", [ta.CellMeans(2, largest=5.0), ta.Marginals(2, scale="rates")], ids=repr
+)
+def test_noise_on_cells_that_one_person_may_empty_promises_nothing(statistic):
+    """Whether the value is missing shows whether the only person of a cell is there."""
+    secret = [0, 1, 1] if isinstance(statistic, ta.Marginals) else [-5.0, 2.5, 4.0]
+    people, without = (
+        ta.Dataset.from_arrays([[0], [0], [1]], secret).take(rows) for rows in ([0, 1, 2], [0, 1, 1])
+    )
+    there, gone = (np.isnan(ta.publish(one, statistic, ta.Laplace(9.0)).values) for one in (people, without))
+    assert there.sum() < gone.sum()
+    assert statistic.sensitivity(people.public) is None
+    assert ta.guarantee_of(ta.Laplace(9.0), statistic, people.public) is None
+
+
 def test_a_number_that_changes_its_sign_moves_its_sum_by_twice_its_size():
     """The L2 sensitivity of one table is 2·largest, which √2·largest, that of two cells, would understate."""
     before, after = (ta.Dataset.from_arrays([[0], [0], [1]], [1.5, own, 0]) for own in (-5.0, 5.0))

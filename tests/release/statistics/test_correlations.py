@@ -61,3 +61,17 @@ def test_columns_that_do_not_vary_and_answers_that_do_not():
     for wrong in ("spearman", 3):
         with pytest.raises(ta.InvalidInput, match="kind must be one of"):
             ta.Correlations(wrong)
+
+
+@pytest.mark.parametrize("protect", [ta.Rounding(3), ta.Rounding(0.5), ta.TruncatedNormal(0.4, 0.7)])
+@pytest.mark.parametrize("told", [{"mean": True}, {"variance": True}])
+def test_a_coarse_mean_or_variance_makes_no_exact_equation(protect, told):
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        columns = {"b": np.arange(12) % 2, "num": rng.normal(size=12), "c": np.arange(12) % 3}
+        secret = rng.permutation(np.arange(12) % 4 == 0).astype(int)
+        people = ta.Dataset.from_frame(columns | {"s": secret}, secret="s")
+        statistic = ta.Correlations(columns=["b", "num"], **told)
+        releases = [ta.publish(people, statistic, protect, rng=seed)]
+        releases += [ta.publish(people, ta.Marginals(2, [["b"], ["c"]]))]
+        assert ta.reconstruct(releases, people.public, proof_effort=0).status.word != "contradictory"

@@ -254,3 +254,23 @@ def test_trees_are_not_endless():
         deep = {"if": "a0 == 1", "then": deep, "else": 0}
     with pytest.raises(ta.InvalidInput, match="at most 50 deep"):
         ta.ErrorRates([deep])
+
+
+def test_shares_of_the_people_of_a_condition_have_no_sensitivity(people):
+    """Replacing the only person who satisfies it makes the rates go missing."""
+    rows = people.public.codes.T.copy()
+    rows[:, 0] = 0
+    rows[0, 0] = 1
+    alone = ta.Dataset.from_arrays(rows, people.secret)
+    rows[0, 0] = 0
+    gone = ta.Dataset.from_arrays(np.vstack([rows, 1 - rows[:1]]), [*people.secret, 0]).take(np.arange(40))
+    rates = ta.ErrorRates(["a1 == 1"], "a0 == 1")
+    assert not np.isnan(rates.values(alone)).any()
+    assert np.isnan(rates.values(gone)).all()
+    assert ta.guarantee_of(ta.Laplace(1.0), rates, alone.public) is None
+    for kept in (
+        ta.ErrorRates(["a1 == 1"]),
+        ta.ErrorRates(["a1 == 1"], np.arange(40) < 3),
+        ta.ErrorRates(["a1 == 1"], "a0 == 1", scale="counts"),
+    ):
+        assert kept.sensitivity(alone.public) == (1.0, 1.0)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import tellall as ta
+from tellall.release.linearise import linearise
 from tellall.testing import check_statistic
 
 
@@ -95,3 +96,33 @@ def test_it_is_planned_and_saved(tmp_path):
     assert ta.audit(people, plan).findings
     release = ta.publish(people, ta.SurvivalCurve("months", by="arm", grid=[2.0, 5.0]))
     assert ta.Release.load(release.save(tmp_path / "curve.json")).statistic == release.statistic
+
+
+@pytest.mark.parametrize("grid", [None, [1.0, 6.0], [1.0, 3.0, 5.0]])
+@pytest.mark.parametrize("base", [0.01, 0.1, 0.25])
+def test_a_rounded_curve_excludes_no_secret_that_gives_it(grid, base):
+    rng = np.random.default_rng(3)
+    statistic = ta.SurvivalCurve("months", grid=grid)
+    for _ in range(4):
+        months = rng.integers(0, 8, 9).astype(float)
+        columns = np.column_stack([months, np.arange(9) % 2])
+        every = np.array([bits for bits in np.ndindex(*[2] * 9) if 0 < sum(bits) < 9])
+        for bits in rng.permutation(every)[:12]:
+            people = ta.Dataset.from_arrays(columns, bits, names=["months", "arm"])
+            part = linearise(ta.publish(people, statistic, ta.Rounding(base)), people.public).parts[0]
+            image = part.source @ bits.astype(float)
+            assert (part.facts.low <= image).all()
+            assert (image <= part.facts.high).all()
+
+
+def test_a_rounded_curve_proves_nobody_to_have_the_wrong_value():
+    months = [4, 0, 2, 2, 3, 3, 1, 6, 6, 3, 0, 2, 6.0]
+    died = [0, 0, 1, 1, 0, 1, 1, 1, 0, 0, 1, 0, 1]
+    people = ta.Dataset.from_frame({"months": months, "arm": [0, 1] * 6 + [0], "died": died}, secret="died")
+    statistic = ta.SurvivalCurve("months", grid=[1.0, 6.0])
+    found = ta.reconstruct(ta.publish(people, statistic, ta.Rounding(0.1)), people.public)
+    assert "proved" not in found.identified
+    exact = ta.reconstruct(ta.publish(people, ta.SurvivalCurve("months")), people.public)
+    proved = np.array(exact.identified) == "proved"
+    assert proved.any()
+    np.testing.assert_array_equal(np.asarray(exact.guess)[proved], np.array(died)[proved])

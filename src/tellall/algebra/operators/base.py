@@ -321,11 +321,11 @@ class LinearOperator(ABC):
         return out
 
     def to_dense(self) -> Array:
-        """The matrix itself; only for small problems and tests."""
+        """The matrix itself, without loss of digits; only for small problems and tests."""
         m, n = self.shape
-        if m < n:
-            return np.ascontiguousarray(self.rmatmat(np.eye(m, dtype=self.dtype)).T)
-        return self.matmat(np.eye(n, dtype=self.dtype))
+        if m < n:  # a third, say, is not the same number in single precision
+            return np.ascontiguousarray(self.rmatmat(np.eye(m)).T)
+        return self.matmat(np.eye(n))
 
     def to_sparse(self) -> Any:
         """The matrix as a scipy CSR array."""

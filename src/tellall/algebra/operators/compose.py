@@ -47,6 +47,7 @@ MOST_ENTRIES = 50_000_000  # nonzero, of a matrix that is written out
 MOST_PLACES = 500_000_000  # and of one that is kept in blocks, a byte or two each
 MOST_PRODUCTS = 200_000_000_000  # rows² × unknowns, if rows are few and written in pieces
 _LOOKED_AT = 20_000  # rows compared first, before all of them are
+_WRITTEN = 1 << 26  # entries up to which all rows are written out to select some
 _CHUNK = 1 << 20  # memberships handled at once, so that temporaries stay in cache-sized pieces
 
 
@@ -272,6 +273,11 @@ class RowSelect(LinearOperator):
     def squared(self) -> RowSelect:
         return RowSelect(self.operator.squared(), self.index)
 
+    def to_dense(self) -> Array:
+        if self.operator.shape[0] * self.shape[1] > _WRITTEN:
+            return super().to_dense()
+        return np.asarray(self.operator.to_dense()[self.index])
+
     def to_sparse(self) -> Any:
         return self.operator.to_sparse()[self.index]
 
@@ -315,6 +321,9 @@ class RowScale(LinearOperator):
 
     def squared(self) -> RowScale:
         return RowScale(self.operator.squared(), self.scale**2)
+
+    def to_dense(self) -> Array:
+        return np.asarray(self.operator.to_dense() * self.scale[:, None])
 
     def to_sparse(self) -> Any:
         from scipy.sparse import csr_array
@@ -527,16 +536,23 @@ class RowFactor:
     """
 
     def __init__(self, rows: DistinctRows, weights: Array, precision: Array) -> None:
+        self.rows, self.precision, self.weight = rows, precision, np.sqrt(weights)
+        self.factor, failed = self._factorised()
+        if failed:  # weights so large that rounding hides the ones on the diagonal
+            self.factor, _ = self._factorised(10 * len(rows) * float(np.finfo(np.float64).eps))
+
+    def _factorised(self, more: float = 0.0) -> tuple[Array, int]:
+        """The Cholesky factor of S, `more` of its largest entry added to the diagonal; whether it failed."""
         from scipy.linalg import lapack
 
-        self.rows, self.precision, self.weight = rows, precision, np.sqrt(weights)
-        if rows.blocks is not None:
-            inner = rows.blocks.outer(self.weight, 1 / precision)
+        if self.rows.blocks is not None:
+            inner = self.rows.blocks.outer(self.weight, 1 / self.precision)
         else:
             inner = self._scaled @ self._scaled.T
             inner = inner if isinstance(inner, np.ndarray) else inner.toarray()
-        inner[np.diag_indices_from(inner)] += 1
-        self.factor, _ = lapack.dpotrf(inner.T, lower=1, clean=1, overwrite_a=1)  # symmetric
+        inner[np.diag_indices_from(inner)] += 1 + (more and more * float(inner.max()))
+        factor, failed = lapack.dpotrf(inner.T, lower=1, clean=1, overwrite_a=1)  # symmetric
+        return factor, failed
 
     def solve(self, right: Array) -> Array:
         """H⁻¹ times a vector."""

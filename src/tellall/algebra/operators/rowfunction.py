@@ -329,8 +329,13 @@ class RowFunction(LinearOperator):
 
 
 def row_values(table: npt.ArrayLike, bits: Array, chosen: IntArray) -> Array:
-    """The rows of the matrix for chosen tuples of attributes (tuples × k), from the function's values."""
-    values = np.asarray(table).astype(bits.dtype)
+    """The rows of the matrix for chosen tuples of attributes (tuples × k), from the function's values.
+
+    They have the number type of the bits if that holds the values without loss.
+    """
+    values = np.asarray(table, dtype=np.float64)
+    if np.array_equal(values.astype(bits.dtype), values):
+        values = values.astype(bits.dtype)
     code = np.zeros((chosen.shape[0], bits.shape[1]), dtype=np.uint8)
     for axis in range(chosen.shape[1]):
         code = 2 * code + bits[chosen[:, axis]].astype(np.uint8)

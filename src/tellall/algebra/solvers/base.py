@@ -77,6 +77,8 @@ def check_vector(name: str, values: npt.ArrayLike, size: int) -> Array:
 
 _MOST_ENTRIES = 20_000_000
 _SLACK = 1e-6  # floating-point room before a bound is rounded to a whole number
+_ROUNDING = 1e-9  # floating-point room of a row's ends, as a share of the most that the row can add up to
+_NO_ROW = 1e-12  # a row with no larger coefficient is nothing but rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,8 +105,10 @@ def enclose(
     -----
     Bound propagation: in row j, x_p can be at most what the row allows less the least that the others must
     take, and at least what is left when the others take all they can; repeated until nothing moves.
-    O(rounds × entries). Rows without a finite end say nothing. The enclosure is valid but not always tight:
-    it stays [lower, upper] if no row is tight enough to start from, or above 20 million entries.
+    O(rounds × entries). Rows without a finite end say nothing. Ends have room for rounding before they are
+    divided by an entry, so that an entry which is itself rounding (10⁻¹⁷ beside 1) bounds nothing. The
+    enclosure is valid but not always tight: it stays [lower, upper] if no row is tight enough to start from,
+    or above 20 million entries.
 
     Examples
     --------
@@ -122,7 +126,9 @@ def enclose(
     if not rows.size or (not lower.any() and not _worth_propagating(operator, low, high, upper)):
         return Enclosure(lower, upper, empty=False)
     matrix = operator.to_sparse()[rows]
-    low_row, high_row = low[rows], high[rows]
+    reach = abs(matrix) @ np.maximum(np.abs(lower), np.abs(upper))
+    low_row = low[rows] - _ROUNDING * (reach + np.abs(low[rows])) - _NO_ROW
+    high_row = high[rows] + _ROUNDING * (reach + np.abs(high[rows])) + _NO_ROW
     entries = matrix.tocsc()
     entries.sum_duplicates()
     entries.eliminate_zeros()
@@ -209,6 +215,7 @@ def row_space(operator: LinearOperator) -> tuple[int, npt.NDArray[np.bool_]]:
 # Whole-numbered systems: what bounds leave open, in parts that have nothing in common, and walks in them.
 
 _NEAR = 1e-6  # floating-point room of an end
+_BROKEN = 1e-5  # room of a row whose coefficients are not whole: more than the tolerance of integer solvers
 _HASHES = 2  # 64-bit fingerprints of a row
 
 
@@ -239,14 +246,25 @@ class WholeSystem:
     def left_open(
         cls, operator: LinearOperator, low: Array, high: Array, gaps: Gaps, box: Enclosure
     ) -> WholeSystem:
-        """What remains of low ≤ operator @ x ≤ high for the unknowns that the box leaves open."""
+        """What remains of low ≤ operator @ x ≤ high for the unknowns that the box leaves open.
+
+        Rows whose coefficients are not whole are divided by the row's largest coefficient, so that the room
+        they get is small beside it, and so that it does not matter in what unit a value was published.
+        """
+        from scipy.sparse import diags_array
+
         matrix = operator.to_sparse().tocsr()
         open_ = np.flatnonzero(box.lower < box.upper)
         held = matrix @ np.where(box.lower < box.upper, 0.0, box.lower)
         low, high = low - held, high - held
-        matrix = matrix[:, open_]
+        everything, matrix = matrix, matrix[:, open_]
         matrix.sum_duplicates()
         matrix.eliminate_zeros()
+        broken = np.flatnonzero(~_has_whole_rows(matrix))
+        if broken.size:
+            share = np.ones(low.size)
+            share[broken] /= np.maximum(abs(everything[broken]).max(axis=1).toarray().ravel(), _NO_ROW)
+            matrix, low, high = (diags_array(share) @ matrix).tocsr(), low * share, high * share
         lower, upper = box.lower[open_], box.upper[open_]
         plus, minus = matrix.maximum(0), matrix.minimum(0)
         least, most = plus @ lower + minus @ upper, plus @ upper + minus @ lower
@@ -267,11 +285,9 @@ class WholeSystem:
 
     def _whole(self) -> WholeSystem:
         """Rounds the ends of rows with whole coefficients to whole numbers; gives others a little room."""
-        data, starts = self.matrix.data, self.matrix.indptr
-        broken = np.concatenate([[0], np.cumsum(data != np.rint(data))])
-        whole = broken[starts[1:]] == broken[starts[:-1]]
-        low = np.where(whole, np.ceil(self.low - _NEAR), self.low - _NEAR)
-        high = np.where(whole, np.floor(self.high + _NEAR), self.high + _NEAR)
+        whole = _has_whole_rows(self.matrix)
+        low = np.where(whole, np.ceil(self.low - _NEAR), self.low - _BROKEN)
+        high = np.where(whole, np.floor(self.high + _NEAR), self.high + _BROKEN)
         return self._with(self.matrix, low, high, self.gaps, self.rows)
 
     def _with(self, matrix: Any, low: Array, high: Array, gaps: Gaps, rows: IntArray) -> WholeSystem:
@@ -349,6 +365,12 @@ class WholeSystem:
         return sorted(
             found, key=lambda part: (part.entries, int(part.columns[0]) if part.columns.size else 0)
         )
+
+
+def _has_whole_rows(matrix: Any) -> Mask:
+    """For each row of a CSR array, whether all its coefficients are whole numbers."""
+    broken = np.concatenate([[0], np.cumsum(matrix.data != np.rint(matrix.data))])
+    return np.asarray(broken[matrix.indptr[1:]] == broken[matrix.indptr[:-1]])
 
 
 class Component(WholeSystem):
@@ -621,7 +643,8 @@ class Branching:
                 self._refute(worst, rises, low, high)
                 return None
             size[room <= 0] = 0.0
-            enter = int(np.rint(size * _GRAIN).argmax())
+            grains = np.rint(size * _GRAIN)
+            enter = int((grains if grains.any() else size).argmax())
             if self.pivots > patience:  # it may be going in circles: the first that can move (Bland)
                 waiting = np.flatnonzero(beyond > _BEYOND)
                 worst = int(waiting[basic[waiting].argmin()])

@@ -25,7 +25,9 @@ __all__ = [
     "shrunk_variances",
 ]
 
-_UNSETTLED = 0.01  # an estimate that still moves by a hundredth of its box is not a solution
+_UNSETTLED = 0.01  # an estimate that still moves by a hundredth of its scale is not a solution
+_DEVIATIONS = 1e3  # the widest scale of an unknown, in its standard deviations given all others
+_HIDDEN = 0.01  # the largest share of a ridge that rounding may hide
 _INEXACT = 0.1  # how far conjugate gradients bring the gradient down before the active set is read again
 _PROBING = 0.01  # far below the spread of a variance estimated from random probes
 _ALL_PROBES = 2**20  # unknowns up to which all probes are affordable
@@ -73,7 +75,8 @@ class LeastSquares:
         From this many unknowns on, the rows' side is factorised instead if a sparse matrix has at most half
         as many distinct rows as unknowns, or any other matrix at most a twentieth.
     tolerance
-        Largest change of an unknown (relative to its box) that still counts as settled.
+        Largest change of an unknown that still counts as settled, relative to its box or to a thousand times
+        its standard deviation given all others, whichever is narrower: a box may be wide for lack of limits.
     gradient_steps
         Cheap steps tried first if only products are used.
     deflation, patience
@@ -203,11 +206,17 @@ class PreparedLeastSquares(ABC):
         return self._movement(self.device.xp.clip(x - gradient / self.diagonal, self.lower, self.upper) - x)
 
     def _movement(self, step: Any) -> float:
-        """The largest step relative to its box."""
+        """The largest step relative to its scale."""
         if not step.shape[0]:
             return 0.0
         xp = self.device.xp
-        return float(xp.max(xp.abs(step) / (self.upper - self.lower)))
+        return float(xp.max(xp.abs(step) / self._scale))
+
+    @cached_property
+    def _scale(self) -> Any:
+        """How far each unknown may reasonably be moved: see `LeastSquares.tolerance`."""
+        xp = self.device.xp
+        return xp.minimum(self.upper - self.lower, _DEVIATIONS / xp.sqrt(self.diagonal))
 
     def _on_host(self, product: Callable[[Any], Any]) -> Callable[[Array], Array]:
         """A product on the device, as a function of NumPy vectors."""
@@ -219,16 +228,12 @@ class _Factorised(PreparedLeastSquares):
     """Gram matrix and Cholesky factor: O(n³) once, O(n²) per target, in double precision."""
 
     def __init__(self, problem: BoxProblem, options: LeastSquares) -> None:
-        from scipy.linalg import lapack
-
         super().__init__(problem, options, HOST)
         self.tolerance = options.tolerance
         self.hessian = problem.operator.gram(problem.weights)
         self.hessian[np.diag_indices_from(self.hessian)] += problem.ridge
         self.diagonal = self.hessian.diagonal()
-        self.factor, info = lapack.dpotrf(self.hessian.T, lower=1, clean=1)  # symmetric
-        if info != 0:
-            raise invalid("weights", "such that the normal equations are positive definite", "they are not")
+        self.factor = _cholesky(self.hessian, problem.ridge)
 
     def posterior(self, target: Array, *, rng: np.random.Generator) -> tuple[Array, Array]:
         from scipy.linalg import cho_solve, lapack
@@ -252,15 +257,33 @@ class _Factorised(PreparedLeastSquares):
         return out
 
     def _free_step(self, free: Any, x: Any, gradient: Any, accuracy: float) -> tuple[Any, Any]:
-        from scipy.linalg import cho_factor, cho_solve
+        from scipy.linalg import cho_solve
 
         step = np.zeros(x.size)
         if free.all():
             step = np.asarray(cho_solve((self.factor, True), -gradient))
         elif free.any():
-            block = self.hessian[np.ix_(free, free)]
-            step[free] = cho_solve(cho_factor(block, lower=True, overwrite_a=True), -gradient[free])
+            factor = _cholesky(self.hessian[np.ix_(free, free)], self.problem.ridge[free])
+            step[free] = cho_solve((factor, True), -gradient[free])
         return x + step, gradient + self._hessian_product(step)
+
+
+def _cholesky(hessian: Array, ridge: Array) -> Array:
+    """The lower Cholesky factor of a Hessian with this ridge.
+
+    If values are so exact that rounding hides the ridge, the factor has a heavier one of the same shape. The
+    gradient stays that of the problem, so that the minimum hardly moves.
+    """
+    from scipy.linalg import lapack
+
+    eps, ratio = float(np.finfo(np.float64).eps), float((hessian.diagonal() / ridge).max(initial=0.0))
+    more = 1000 * len(hessian) * eps * ratio
+    for heavier in (more, 0.0) if eps * ratio > _HIDDEN else (0.0, more):
+        matrix = hessian + np.diag(heavier * ridge) if heavier else hessian
+        factor, info = lapack.dpotrf(matrix.T, lower=1, clean=1)  # symmetric
+        if info == 0:
+            return np.asarray(factor)
+    raise invalid("weights", "such that the normal equations are positive definite", "they are not")
 
 
 @final

@@ -277,12 +277,12 @@ def estimate_profile(
         above = np.clip(np.searchsorted(eps, at), 0, eps.size - 1)
         below = np.clip(np.searchsorted(eps, at, side="right") - 1, 0, eps.size - 1)
         near = np.stack([above, below])
-        value = (more[:, near] - np.exp(at) * less[:, near]) / count
+        value = (more[:, near] - _times(at, less[:, near])) / count
         return np.asarray(np.maximum(0.0, value.max(axis=(0, 1))))
 
     def lower(at: Floats) -> Floats:
         # every event bounds δ at every ε, and all bounds hold together
-        value = low[:, :, None] - np.exp(at) * high[:, :, None]
+        value = low[:, :, None] - _times(at, high[:, :, None])
         return np.asarray(np.maximum(0.0, value.max(axis=(0, 1))))
 
     return PrivacyProfile(
@@ -293,6 +293,12 @@ def estimate_profile(
         lower_curve=lower,
         confidence=level,
     )
+
+
+def _times(eps: Floats, rate: Floats) -> Floats:
+    """Returns e^ε·rate: zero where the rate is, however large ε may be."""
+    with np.errstate(over="ignore"):
+        return np.where(rate > 0.0, np.exp(eps) * np.where(rate > 0.0, rate, 1.0), 0.0)
 
 
 def bounds(more: ArrayLike, less: ArrayLike, draws: int, miss: float) -> tuple[Floats, Floats]:
@@ -338,7 +344,7 @@ def _best(eps: Floats, first: Floats, second: Floats) -> Floats:
     cuts = np.append((values[:-1] + values[1:]) / 2.0, values[-1])
     over = [len(side) - np.searchsorted(np.sort(side), cuts, side="right") for side in (first, second)]
     rates = [count / len(side) for count, side in zip(over, (first, second), strict=True)]
-    return np.array([cuts[int(np.argmax(rates[0] - np.exp(e) * rates[1]))] for e in eps])
+    return np.array([cuts[int(np.argmax(rates[0] - _times(e, rates[1])))] for e in eps])
 
 
 def _draw(sampler: Sampler, size: int, rng: np.random.Generator, report: Callable[[int], None]) -> Floats:

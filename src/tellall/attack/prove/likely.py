@@ -113,6 +113,8 @@ def _from_fits(
 ) -> tuple[Array, str]:
     """Returns the shares among draws that come nearest to noisy tables, each with its own draw of noise."""
     certain, open_ = joint.certain, np.flatnonzero(found.lower < found.upper)
+    if not open_.size:  # other tables settle every row
+        return share, "fits"
     hard = np.flatnonzero(np.isfinite(certain.high))
     rows = np.concatenate([hard, soft])
     matrix = certain.operator.to_sparse()

@@ -17,6 +17,7 @@ from tellall.attack.prove.jointly import prove_releases
 from tellall.attack.prove.proof import EFFORT, Proof, check_effort, prove
 from tellall.attack.prove.reasons import Reason, contradiction, reasons_for
 from tellall.attack.reconstruct.decoders import (
+    CONTRADICTION,
     DECODERS,
     Decode,
     Decoded,
@@ -49,6 +50,7 @@ from tellall.release.protections.protection import Rng, as_rng
 from tellall.release.protections.records import Swapping
 from tellall.release.release import Release
 from tellall.release.sight import EVERYTHING, Knowledge, seen_by
+from tellall.release.told import size_known_numbers
 
 if TYPE_CHECKING:
     from tellall.attack.prove.counting import Count
@@ -348,6 +350,8 @@ def reconstruct_releases(
     where = find_device(device) if levels else HOST
     with where.short_of_memory():
         evidence = evidence_of(releases, public, known, where)
+        if known.secrets and not levels:
+            evidence = size_known_numbers(evidence)
         moved = evidence if where is HOST else evidence.on(where)
         if proof is None:
             asked = public.shape
@@ -397,9 +401,16 @@ def reconstruct_from(
     else:
         if decoder not in ("auto", "least-squares"):
             raise invalid("decoder", "'least-squares', for a real secret", decoder)
-        numbers = decode_reals(evidence, public, Beforehand.of(bounds, prior), decompose)
+        beforehand = Beforehand.of(bounds, prior)
+        numbers = decode_reals(evidence, public, beforehand, decompose)
         assumed = np.array([numbers.mean, numbers.spread])
-        decoded = with_misfit(numbers, find_misfit(numbers, evidence), len(evidence.rows))
+        misfit = find_misfit(numbers, evidence)
+        declared = tuple(part for part in evidence.parts if part.noise.known)
+        if misfit.excess > CONTRADICTION and len(declared) < len(evidence.parts):
+            # values of unknown law may have drawn the estimate away from the others
+            alone = Evidence(declared)
+            misfit = find_misfit(decode_reals(alone, public, beforehand), alone)
+        decoded = with_misfit(numbers, misfit, len(evidence.rows))
         unknowns = (part[:, None] for part in (numbers.estimate, numbers.half / NORMAL))
     estimate, guess, sure = secret.conclude(*unknowns)
     status = _warn_if_mostly_hidden(
@@ -501,7 +512,7 @@ def _unknown_law(release: Release, decoder: str) -> str:
     """The law of the errors was not declared."""
     if release.noise.known:
         return ""
-    reason = "the law of the errors is unknown, so nothing is proved and confidence may be too high"
+    reason = "the law of a release's errors is unknown, so it proves nothing and confidence may be too high"
     return f"{reason}; declare the law of the protection"
 
 

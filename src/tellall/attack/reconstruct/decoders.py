@@ -24,6 +24,7 @@ from tellall.release.equations import Evidence
 __all__ = [
     "CONTRADICTION",
     "DECODERS",
+    "TRIED",
     "Decode",
     "Decoded",
     "DecodedCounts",
@@ -77,6 +78,7 @@ class DecodedCounts(Decoded):
     chance: Array = field(kw_only=True)
 
 
+Used = npt.NDArray[np.bool_] | bool  # which rows are used
 Decode = Callable[[Undecided, np.random.Generator], DecodedCounts]
 
 
@@ -169,15 +171,18 @@ def _missed(undecided: Undecided, value: Array) -> Array:
     return np.asarray(np.maximum(off, 0.0) / undecided.rows.rest)
 
 
-def nearest(undecided: Undecided, *, ridge: float = 1.0) -> Solution:
+def nearest(undecided: Undecided, *, ridge: float = 1.0, used: Used = True) -> Solution:
     """Returns the counts within the box that come nearest to the values, by least squares; see `_box`."""
-    return LeastSquares().prepare(_box(undecided, ridge)).solve(undecided.rows.target)
+    return LeastSquares().prepare(_box(undecided, ridge, used)).solve(undecided.rows.target)
 
 
-def _box(undecided: Undecided, share: float = 1.0) -> BoxProblem:
-    """Returns the problem of least squares within the box, with `share` times the ridge of the prior."""
+def _box(undecided: Undecided, share: float = 1.0, used: Used = True) -> BoxProblem:
+    """Returns the problem of least squares within the box, with `share` times the ridge of the prior.
+
+    Rows that are not `used` have no weight.
+    """
     prior = undecided.prior
-    weights, ridge = 1 / undecided.rows.spread**2, share / prior.variance
+    weights, ridge = np.where(used, 1 / undecided.rows.spread**2, 0.0), share / prior.variance
     return BoxProblem(undecided.operator, weights, ridge, prior.mean, undecided.lower, undecided.upper)
 
 
@@ -327,9 +332,9 @@ def _whole_problem(undecided: Undecided) -> tuple[WholeProblem, Array]:
     low, high = (side - certain.operator @ decided for side in (certain.low, certain.high))
     operator = certain.operator.take(undecided.index)
     net, reach = operator @ undecided.upper, operator.squared() @ undecided.upper
-    # a row that counts people and has only one end gets the other from the most that its people can add up to
-    low = np.where(np.isfinite(high), np.maximum(low, (net - reach) / 2), low)
-    high = np.where(np.isfinite(low), np.minimum(high, (net + reach) / 2), high)
+    # a row with only one end counts people: it gets the other from the most that they can add up to
+    no_low, no_high = np.isinf(low) & np.isfinite(high), np.isfinite(low) & np.isinf(high)
+    low, high = np.where(no_low, (net - reach) / 2, low), np.where(no_high, (net + reach) / 2, high)
     said = np.isfinite(low) & np.isfinite(high)
     shift = certain.operator @ decided
     gaps = tuple((row, counts - round(shift[row])) for row, counts in certain.gaps)
@@ -391,7 +396,8 @@ def find_misfit(decoded: Decoded, evidence: Evidence, undecided: Undecided | Non
     A value whose error has a bound (zero for exact ones) misfits if it is missed by more than that bound plus
     five times its spread, half a person for an exact count; any other value if it is missed by more than
     twenty times its spread. The mean square of all residuals would not show one wrong value among thousands.
-    If gross errors are declared, no value is a misfit.
+    If gross errors are declared, no value is a misfit. Nor is one whose error has an unknown law: it may be
+    off by any amount, and what the others say stands without it.
 
     A decoder's answer leans towards the prior, which alone can miss a value by that much if a rare secret is
     common in one group. So if something looks odd, the values are solved again with a thousandth of the ridge
@@ -400,23 +406,31 @@ def find_misfit(decoded: Decoded, evidence: Evidence, undecided: Undecided | Non
     secret, at most λ Σ max(π, size − π)². If the minimum is larger, the values surely contradict each other;
     this counts as one misfit.
     """
+    declared = _declared(evidence)
     missed = _residual(evidence, decoded.value)
-    off, excess = _beyond(evidence, missed), _root_mean_square(missed)
+    off, excess = _beyond(evidence, missed)[declared], _root_mean_square(missed[declared])
     odd = excess > CONTRADICTION or bool((off > CONTRADICTION).any())
-    exact = bool((evidence.system.rows.bound <= 0).all())
+    exact = bool((evidence.system.rows.bound[declared] <= 0).all())
     if undecided is None or not (odd or (exact and (off > _SUSPECT).any())):
         return Misfit(excess)
-    solution = nearest(undecided, ridge=_LOOSE)
-    if not solution.status.settled:
-        return Misfit(excess)
+    solution = nearest(undecided, ridge=_LOOSE, used=declared)
+    if not solution.status.settled:  # values of unknown law may have drawn the answer away from the others
+        return Misfit(excess if declared.all() else 0.0)
     value = decoded.value.copy()
     value[undecided.index] = solution.value
     missed = _residual(evidence, value)
-    excess = min(excess, _root_mean_square(missed))
+    excess = min(excess, _root_mean_square(missed[declared]))
     if evidence.contaminated:
         return Misfit(excess)
-    misfits = int((_beyond(evidence, missed) > CONTRADICTION).sum())
-    return Misfit(excess, misfits or int(exact and _contradict(undecided, solution.value)))
+    misfits = int((_beyond(evidence, missed)[declared] > CONTRADICTION).sum())
+    return Misfit(excess, misfits or int(exact and _contradict(undecided, solution.value, declared)))
+
+
+def _declared(evidence: Evidence) -> npt.NDArray[np.bool_]:
+    """Returns whether the law of each row's error is known; that everybody has one value is exact."""
+    parts = [np.full(len(part.shown.rows), part.noise.known) for part in evidence.parts]
+    more = len(evidence.system.rows) - len(evidence.rows)
+    return np.concatenate([*parts, np.ones(more, dtype=bool)])
 
 
 def with_misfit(decoded: AnyDecoded, misfit: Misfit, values: int, *, empty: bool = False) -> AnyDecoded:
@@ -443,11 +457,12 @@ def misfitting_share(evidence: Evidence, value: Array) -> Array:
     """Returns the share of the values about each group that whole counts miss by more than noise explains.
 
     That is more than four spreads if errors have no bound, otherwise more than one spread beyond the bound.
+    Values of unknown law are left out.
     """
-    system = evidence.system
-    wrong = _beyond(evidence, _residual(evidence, np.round(value))) > 1
+    system, declared = evidence.system, _declared(evidence)
+    wrong = declared & (_beyond(evidence, _residual(evidence, np.round(value))) > 1)
     about, dtype = system.operator.squared(), system.operator.dtype
-    every = np.maximum(about.rmatvec(np.ones(wrong.size, dtype=dtype)), 1e-9)
+    every = np.maximum(about.rmatvec(declared.astype(dtype)), 1e-9)
     return np.asarray(about.rmatvec(wrong.astype(dtype)) / every, dtype=np.float64)
 
 
@@ -471,13 +486,13 @@ def _root_mean_square(missed: Array) -> float:
     return float(np.sqrt(np.mean(missed**2))) if missed.size else 0.0
 
 
-def _contradict(undecided: Undecided, value: Array) -> bool:
+def _contradict(undecided: Undecided, value: Array, used: Used = True) -> bool:
     """Whether no secret within the bounds has all these exact values; ``value`` is near the minimiser.
 
     The objective lies above its tangent at any point, and the tangent's least value in the box is exact. So a
     solver that stopped early cannot make a false contradiction.
     """
-    box = _box(undecided, _LOOSE)
+    box = _box(undecided, _LOOSE, used)
     residual, away = box.operator @ value - undecided.rows.target, value - box.center
     slope = box.operator.rmatvec(box.weights * residual) + box.ridge * away
     here = float(box.weights @ residual**2 + box.ridge @ away**2) / 2
@@ -492,3 +507,6 @@ DECODERS: dict[str, Decode] = {
     "posterior": _posterior,
     "exhaustive": _exhaustive,
 }
+
+# The decoders that are tried where none is named, and on how many people at most. "auto" is tried as well.
+TRIED: dict[str, float] = {"least-squares": np.inf, "lp": 1000}

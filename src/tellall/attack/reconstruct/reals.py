@@ -40,6 +40,8 @@ _SUPPORT = 20.0  # a smaller gain in log-likelihood does not show that people di
 _ROUNDS, _MOST_LIMITED = 10, 20_000_000
 _NEEDS_PRIOR = "; give the prior if it is known"
 _FAR = 1e3  # spreads from the mean, in place of an unknown limit
+_HALVINGS = 60  # of an interval: as many as double precision resolves
+_ROOM = 1e-9  # for floating point, as a share of what is added up
 
 
 @dataclass(frozen=True)
@@ -102,6 +104,8 @@ def _check_bounds(bounds: tuple[float | None, float | None]) -> tuple[float, flo
 @dataclass(frozen=True, eq=False)
 class DecodedReals(Decoded):
     """Each unknown is the sum of a group's numbers; the attributes below are about each person.
+
+    The sums are those that fit the values best, before any estimate is moved to what is certain about it.
 
     Attributes
     ----------
@@ -221,6 +225,7 @@ def decode_reals(
     if beforehand.limited:
         estimate, boxed = _within(system, index, found, beforehand)
         status = status if boxed.settled else boxed
+    value = _sums(estimate, index, system.size)
     if (least > most + 1e-6 * (1 + np.abs(most))).any():
         status = Status("contradictory", "no numbers have the values that were published")
     elif np.isfinite(least).any() or np.isfinite(most).any():
@@ -228,7 +233,7 @@ def decode_reals(
         low, high = np.clip(low, least, most), np.clip(high, least, most)
         low, high = np.minimum(low, estimate), np.maximum(high, estimate)
     return DecodedReals(
-        _sums(estimate, index, system.size),
+        value,
         status,
         "least-squares",
         {"stretch": factor},
@@ -332,9 +337,31 @@ def _within(
         system.operator, 1 / system.rows.spread**2, 1 / (spread**2 * size), centre, low * size, high * size
     )
     solution = LeastSquares().prepare(problem).solve(system.rows.target)
-    mean = solution.value / size  # people of one group still differ in other columns
-    own = mean[index] + usual - (centre / size)[index]
-    return np.clip(own, known.low, known.high), solution.status
+    return _share_out(solution.value, usual, index, known), solution.status
+
+
+def _share_out(total: Array, usual: Array, index: IntArray, known: Beforehand) -> Array:
+    """Returns the numbers within the limits that are nearest to the usual ones and have each group's total.
+
+    Within a group all are moved by the same amount and then cut at the limits: if they were only cut, they
+    would no longer add up. The amount is found by bisection.
+    """
+    size = np.bincount(index).astype(np.float64)
+    even = (total - _sums(usual, index, size)) / size
+    own = usual + even[index]
+    if own.min() >= known.low and own.max() <= known.high:
+        return own
+    ends = np.full((2, size.size), np.inf)
+    np.minimum.at(ends[0], index, usual)
+    np.minimum.at(ends[1], index, -usual)
+    low = known.low + ends[1] if np.isfinite(known.low) else even
+    high = known.high - ends[0] if np.isfinite(known.high) else even
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        own = np.clip(usual + middle[index], known.low, known.high)
+        above = _sums(own, index, size) > total
+        low, high = np.where(above, low, middle), np.where(above, middle, high)
+    return own
 
 
 def certain_limits(evidence: Evidence, known: Beforehand) -> tuple[Array, Array]:
@@ -346,14 +373,15 @@ def certain_limits(evidence: Evidence, known: Beforehand) -> tuple[Array, Array]
     minus the least that the other groups must take, and likewise from below; this is repeated at most ten
     times. Within a group, one person has at most the group's sum minus the least of the others. An exact sum
     of numbers that are not negative limits its largest contributor: this is what the rules of agencies bound.
+    Each row is widened by 1e-9 of all that is added up in it, so that rounding excludes nothing.
     """
     system, index = evidence.system, evidence.groups.index
     lower, upper = known.low * system.size, known.high * system.size
     rows = np.flatnonzero(np.isfinite(system.rows.bound) & (system.rows.bound >= 0))
     if rows.size and rows.size * system.size.size <= _MOST_LIMITED and known.limited:
         matrix = system.operator.to_dense()[rows].astype(np.float64)
-        bound = system.rows.bound[rows] + 1e-9 * (1 + np.abs(system.rows.target[rows]))
-        ends = (system.rows.target[rows] - bound, system.rows.target[rows] + bound)
+        target, bound = system.rows.target[rows], system.rows.bound[rows]
+        ends = (target - bound, target + bound)
         for _ in range(_ROUNDS):
             last = lower, upper
             lower, upper = _tighter(matrix, *ends, lower, upper)
@@ -376,20 +404,21 @@ def _tighter(matrix: Array, low: Array, high: Array, lower: Array, upper: Array)
     """Returns tighter bounds on each unknown after one round: from every row and the bounds on the others."""
     up, down = np.maximum(matrix, 0.0), np.minimum(matrix, 0.0)
 
-    def reach(first: Array, second: Array) -> tuple[Array, Array]:
-        """Returns each entry's part, and the sum of the other parts of its row (NaN if one is infinite)."""
+    def left(end: Array, sign: float, first: Array, second: Array) -> Array:
+        """Returns what a row's end leaves to each entry beside the others (NaN if one is infinite)."""
         with np.errstate(invalid="ignore"):
             parts = np.where(up > 0, up * first, 0.0) + np.where(down < 0, down * second, 0.0)
         endless = np.isinf(parts)
-        sums = np.where(endless, 0.0, parts).sum(axis=1, keepdims=True) - np.where(endless, 0.0, parts)
+        parts[endless] = 0.0
         others = endless.sum(axis=1, keepdims=True) - endless
-        return parts, np.where(others > 0, np.nan, sums)
+        room = sign * _ROOM * (np.abs(end) + np.abs(parts).sum(axis=1))
+        return np.where(others > 0, np.nan, (end + room - parts.sum(axis=1))[:, None] + parts)
 
-    _, least = reach(lower, upper)  # the least that the other entries add up to
-    _, most = reach(upper, lower)
+    most = left(high, 1.0, lower, upper)  # the others take the least that they can
+    least = left(low, -1.0, upper, lower)
     with np.errstate(divide="ignore", invalid="ignore"):
-        top = np.where(matrix > 0, (high[:, None] - least) / matrix, (low[:, None] - most) / matrix)
-        bottom = np.where(matrix > 0, (low[:, None] - most) / matrix, (high[:, None] - least) / matrix)
+        top = np.where(matrix > 0, most, least) / matrix
+        bottom = np.where(matrix > 0, least, most) / matrix
     said = matrix != 0
     top = np.where(said & np.isfinite(top), top, np.inf).min(axis=0)
     bottom = np.where(said & np.isfinite(bottom), bottom, -np.inf).max(axis=0)

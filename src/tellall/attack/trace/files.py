@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tellall.algebra.operators.base import Array
+from tellall.attack.trace.inputs import published_means
 from tellall.core import files
 from tellall.core.errors import invalid
 from tellall.people.attributes.chunks import Chunked
@@ -18,7 +19,6 @@ from tellall.people.genomics.frequencies import FREQUENCY_ENDINGS, is_frequencie
 from tellall.people.genomics.genotypes import GENOTYPE_ENDINGS, read_genotypes
 from tellall.release.protections.records import Subsample
 from tellall.release.release import Release
-from tellall.release.statistics.means import Means
 
 __all__ = [
     "TracingFiles",
@@ -107,17 +107,11 @@ def _named_means(option: str, path: Path, people: int | None) -> tuple[list[str]
     if not path.name.lower().endswith(".json"):
         return *read_mean_table(option, path), None, False
     release = Release.load(path)
-    if not isinstance(release.statistic, Means):
-        raise invalid(option, "a release of Means()", release.statistic.describe())
+    values = published_means(release, people, name=option, size="--people")
     n = release.shape.people if release.shape is not None else people
     for protection in release.protections:
         if isinstance(protection, Subsample) and n is not None:
             n = protection.kept(n)
-    values = release.values
-    if release.statistic.scale != "fractions":
-        if people is None and n is None:
-            raise invalid("--people", "given when the release holds sums", "nothing")
-        values = values / (people or n or 1)
     return list(release.columns), values, n, True
 
 

@@ -21,7 +21,9 @@ from tellall.release.statistics.means import Means
 
 __all__ = [
     "Input",
+    "published_means",
     "read_input",
+    "values_and_names",
 ]
 
 _FEW_MISSING = 0.01  # a larger share of missing calls is noted
@@ -42,6 +44,7 @@ class Input:
     target_gaps: Lacking
     reference_gaps: Lacking
     copies: int
+    alleles: str | None
 
     def size(self) -> float:
         """How many people the means are over: n, or one over the smallest frequency above zero."""
@@ -68,9 +71,7 @@ def read_input(
     if n is not None:
         whole("n", n, also=", the people that the means are over")
     rule = CODINGS[coding]
-    ours = isinstance(means, Release)
-    names = means.columns if isinstance(means, Release) else names_of_means(means)
-    values, people, notes = match_columns(_values(means, n), names, targets, reference)
+    values, people, notes = match_columns(*values_and_names(means, n), targets, reference)
     for name, one in zip(("targets", "reference"), people, strict=True):
         if one.shape[0] < 1:
             raise invalid(name, "one person or more", "nobody")
@@ -80,7 +81,11 @@ def read_input(
     if shown.size < values.size:
         notes.append(f"{values.size - shown.size} suppressed means left out.")
         values, people = values[shown], [SomeAttributes(one, shown) for one in people]
-    q = _signs(values, people[1], rule, "counts" if ours else alleles, notes)
+    if isinstance(means, Release):
+        alleles = "counts"
+    elif rule.name == "genotypes" and alleles is None:
+        alleles = _judge_alleles(values, people[1], rule, notes)
+    q = _signs(values, rule, alleles)
     outside = int((np.abs(q) > 1 + 1e-9).sum())
     if clip:
         q = np.clip(q, -1, 1)
@@ -95,7 +100,8 @@ def read_input(
         )
     gaps = lacking("targets", people[0], rule), lacking("reference", people[1], rule)
     notes.extend(_note_missing(*gaps, q.size))
-    return Input(q, people[0], people[1], rule, n, tuple(notes), *gaps, copies)
+    known = alleles if rule.name == "genotypes" else None
+    return Input(q, people[0], people[1], rule, n, tuple(notes), *gaps, copies, known)
 
 
 def _note_missing(targets: Lacking, reference: Lacking, attributes: int) -> list[str]:
@@ -116,21 +122,36 @@ def _note_missing(targets: Lacking, reference: Lacking, attributes: int) -> list
     return notes
 
 
-def _values(means: Release | npt.ArrayLike, n: int | None) -> Array:
-    """Returns the published means as one array, NaN where suppressed."""
+def published_means(release: Release, n: int | None, *, name: str = "means", size: str = "n") -> Array:
+    """Returns the means that a release holds; sums are divided by the people whom they are about.
+
+    A subsample scales its sums up to everybody, so they are divided by everybody, not by the sample. `n` is
+    used only if the release does not say how many people there are.
+    """
+    if not isinstance(release.statistic, Means):
+        raise invalid(name, "a release of Means()", release.statistic.describe())
+    if release.statistic.scale == "fractions":
+        return release.values
+    people = n if release.shape is None else release.shape.people
+    if people is None:
+        raise invalid(size, "given when the release holds sums", "nothing")
+    return release.values / people
+
+
+def values_and_names(means: Release | npt.ArrayLike, n: int | None) -> tuple[Array, tuple[str, ...]]:
+    """Returns the published means as one array, NaN where suppressed, and their names if they have any."""
     if isinstance(means, Release):
-        if not isinstance(means.statistic, Means):
-            raise invalid("means", "a release of Means()", means.statistic.describe())
-        if means.statistic.scale != "counts":
-            return means.values
-        if n is None:
-            raise invalid("n", "given when the release holds sums", "None")
-        return means.values / n
+        return published_means(means, n), means.columns
+    return _values(means), names_of_means(means)
+
+
+def _values(means: npt.ArrayLike) -> Array:
     try:
         plain: Any = list(means.values()) if isinstance(means, Mapping) else means
         if np.iscomplexobj(plain):  # its imaginary part would be lost
             raise TypeError
-        array = np.asarray(plain, dtype=np.float64).ravel()
+        # what is masked was not published
+        array = np.ma.filled(np.ma.asarray(plain, dtype=np.float64), np.nan).ravel()
     except (TypeError, ValueError):
         raise invalid("means", "numbers, or a release of Means()", means) from None
     if array.size == 0:
@@ -140,27 +161,26 @@ def _values(means: Release | npt.ArrayLike, n: int | None) -> Array:
     return array
 
 
-def _signs(
-    values: Array, reference: Chunked, coding: AttributeCoding, alleles: str | None, notes: list[str]
-) -> Array:
-    """Returns the means in the ±1 coding; means of genotypes are allele frequencies or allele counts.
+def _judge_alleles(values: Array, reference: Chunked, coding: AttributeCoding, notes: list[str]) -> str:
+    """Returns whether means of genotypes are allele "frequencies" or "counts", judging by the reference.
 
     Notes
     -----
-    If `alleles` does not say which, the sum of the means divided by the sum of the reference people's
-    frequencies decides: it is about 1 or about 2. A sum is right on average even with one reference person;
-    the distance at single sites is not.
+    The sum of the means divided by the sum of the reference people's frequencies is about 1 or about 2. A sum
+    is right on average even with one reference person; the distance at single sites is not.
     """
+    some = slice(0, compared(reference))
+    total, called = calls_of("reference", reference, some, coding).counts()
+    there = called > 0
+    known = (total[there] / called[there] + 1) / 2
+    if values[some][there].sum() <= _BETWEEN * known.sum():
+        return "frequencies"
+    notes.append("Means read as mean allele counts in [0, 2], judging by the reference people.")
+    return "counts"
+
+
+def _signs(values: Array, coding: AttributeCoding, alleles: str | None) -> Array:
+    """Returns the means in the ±1 coding."""
     if coding.name in ("signs", "reals"):
         return values
-    if coding.name == "bits":
-        return 2 * values - 1
-    if alleles is None:
-        some = slice(0, compared(reference))
-        total, called = calls_of("reference", reference, some, coding).counts()
-        there = called > 0
-        known = (total[there] / called[there] + 1) / 2
-        if values[some][there].sum() > _BETWEEN * known.sum():
-            notes.append("Means read as mean allele counts in [0, 2], judging by the reference people.")
-            return values - 1
-    return values - 1 if alleles == "counts" else 2 * values - 1
+    return values - 1 if coding.name == "genotypes" and alleles == "counts" else 2 * values - 1

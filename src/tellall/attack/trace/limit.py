@@ -168,12 +168,12 @@ def simulate_tracing(
 ) -> ReleaseLimit | None:
     """Simulates the power of a tracing's attack; None if n is unknown or the means are not frequencies.
 
-    At most 20,000 attributes are simulated, and no false-positive rate below 1 in 10,000. ``power`` and
-    ``rate`` are those of `release_limit`; ``rate`` defaults to the tracing's own. ``trials`` is raised to
-    what that rate needs.
+    Mean allele counts are halved if the tracing read them as counts. At most 20,000 attributes are simulated,
+    and no false-positive rate below 1 in 10,000. ``power`` and ``rate`` are those of `release_limit`;
+    ``rate`` defaults to the tracing's own. ``trials`` is raised to what that rate needs.
     """
     wrong = tracing.delta if rate is None else rate
-    shares = (means + 1) / 2 if coding == "signs" else means
+    shares = (means + 1) / 2 if coding == "signs" else means / 2 if tracing.alleles == "counts" else means
     within = bool(((shares >= 0) & (shares <= 1) | np.isnan(shares)).all())
     enough = max(trials, min(math.ceil(1 / max(wrong, 1e-300)), _MOST_TRIALS + 1))
     if n is None or tracing.attack == "gaussian" or not within or enough > _MOST_TRIALS:
@@ -308,7 +308,7 @@ def _check(
     try:
         if np.iscomplexobj(frequencies):  # its imaginary part would be lost
             raise TypeError
-        observed = np.asarray(frequencies, dtype=np.float64).ravel()
+        observed = np.ma.filled(np.ma.asarray(frequencies, dtype=np.float64), np.nan).ravel()
     except (TypeError, ValueError):
         raise invalid("frequencies", "one or more numbers from 0 to 1", frequencies) from None
     observed = observed[~np.isnan(observed)]

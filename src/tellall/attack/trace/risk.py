@@ -10,11 +10,13 @@ import numpy as np
 import numpy.typing as npt
 
 from tellall.algebra.operators.base import Array
+from tellall.attack.trace.inputs import values_and_names
 from tellall.attack.trace.trace import Tracing, trace
 from tellall.core.checks import are_bits, is_whole, share, whole
 from tellall.core.errors import invalid
 from tellall.core.intervals import clopper_pearson
 from tellall.release.protections.protection import Rng, as_rng
+from tellall.release.release import Release
 
 __all__ = [
     "MOST_CALLS",
@@ -31,6 +33,7 @@ RATES = (0.01, 0.001)
 MOST_CALLS = 500_000_000  # of targets and reference people together; with more, a repeat takes long
 _RESAMPLES = 2000
 _LEAST = 16  # fewest means in a subset
+_FEW = 20  # with fewer members or outsiders DeLong's variance is too uncertain
 
 
 @dataclass(frozen=True)
@@ -74,7 +77,8 @@ class TracingRisk:
     traced, false
         How many of each the attack named.
     auc
-        The chance that a member scores above an outsider, with ties counted half and DeLong's interval.
+        The chance that a member scores above an outsider, with ties counted half and DeLong's interval; with
+        fewer than 20 members or outsiders, widened to hold the exact limits of a share of that many people.
     """
 
     members: int
@@ -162,8 +166,11 @@ def score_tracing(tracing: Tracing, members: npt.ArrayLike) -> TracingRisk:
 
     Notes
     -----
-    AUC by ranks in O(T log T), with DeLong's variance. All targets face one release, so the intervals are
-    about other people and this release, not about other releases.
+    AUC by ranks in O(T log T), with DeLong's variance. That variance is itself estimated, from a lone member
+    not at all. So with few people the interval also holds Clopper and Pearson's limits of a share of
+    min(members, outsiders) people: no AUC varies more than such a share (Birnbaum and Klose, 1957). All
+    targets face one release, so the intervals are about other people and this release, not about other
+    releases.
 
     Examples
     --------
@@ -176,6 +183,8 @@ def score_tracing(tracing: Tracing, members: npt.ArrayLike) -> TracingRisk:
         truth = np.asarray(members)
     except ValueError:
         raise invalid("members", "one of True and False per target", "rows of different lengths") from None
+    if np.ma.is_masked(members):
+        raise invalid("members", "one of True and False per target", "masked values")
     if truth.shape != tracing.scores.shape or not are_bits(truth):
         raise invalid("members", f"one of True and False per target ({tracing.scores.size})", truth)
     truth = truth.astype(bool)
@@ -252,9 +261,10 @@ def _auc(inside: Array, outside: Array) -> Share:
     variance = over.var() / max(inside.size - 1, 1) + under.var() / max(outside.size - 1, 1)
     margin = float(-ndtri(0.025) * math.sqrt(variance))
     low, high = max(0.0, value - margin), min(1.0, value + margin)
-    if variance == 0:  # separated perfectly, or not at all: use the exact limits for this many people
-        exact = _exact_share(round(value * min(a.size, b.size)), min(a.size, b.size))
-        low, high = exact.low, exact.high
+    few = min(a.size, b.size)
+    if few < _FEW or variance == 0:  # no variance: separated perfectly, or not at all
+        least, most = clopper_pearson(value * few, few)
+        low, high = min(low, float(least)), max(high, float(most))
     return Share(value, low, high)
 
 
@@ -281,7 +291,7 @@ class TracingGrowth:
 
 
 def trace_by_attributes(
-    means: npt.ArrayLike,
+    means: Release | npt.ArrayLike,
     targets: Any,
     reference: Any,
     *,
@@ -316,15 +326,17 @@ def trace_by_attributes(
     >>> growth.counts[-2:], growth.named[-1] >= growth.named[0]
     ((4000, 8000), True)
     """
-    values: Array = np.asarray(means, dtype=np.float64)
+    values, names = values_and_names(means, options.get("n"))
     shown = np.flatnonzero(~np.isnan(values))
     order = as_rng(rng).permutation(shown)
-    tracings = [trace(values, targets, reference, **options) if whole is None else whole]
+    tracings = [trace(means, targets, reference, **options) if whole is None else whole]
+    options["alleles"] = tracings[0].alleles  # judged once, by all means
     for halvings in range(1, points):
         count = shown.size >> halvings
         if count < _LEAST:
             break
         some = np.full_like(values, np.nan)
         some[order[:count]] = values[order[:count]]
-        tracings.append(trace(some, targets, reference, **options))
+        hidden: Any = dict(zip(names, some, strict=True)) if names else some
+        tracings.append(trace(hidden, targets, reference, **options))
     return TracingGrowth(tuple(reversed(tracings)))

@@ -66,6 +66,8 @@ class Tracing(WithFigures):
         How many reference people lack so many calls that they count as scoring no lower than some target.
     copies
         How many targets are also reference people, or have a twin there.
+    alleles
+        What means of genotypes were read as, "frequencies" or "counts"; None for other codings.
     """
 
     scores: Array
@@ -83,6 +85,7 @@ class Tracing(WithFigures):
     without_calls: int = 0
     reference_lacking: int = 0
     copies: int = 0
+    alleles: str | None = None
 
     @property
     def traced(self) -> int:
@@ -216,6 +219,7 @@ def trace(
         "missing_calls": (given.target_gaps.share, given.reference_gaps.share),
         "without_calls": int(given.target_gaps.nothing.sum()),
         "copies": given.copies,
+        "alleles": given.alleles,
     }
     if rule == "empirical":
         return _empirical(given, alpha, common)

@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 __all__ = [
     "AuditDocument",
     "Described",
+    "People",
     "ReleaseDocument",
     "Text",
 ]
@@ -21,6 +22,8 @@ Described = Annotated[
     dict[str, Any],
     Field(description="A statistic or protection: `kind` is its class, other keys its parameters."),
 ]
+
+People = Annotated[float, Field(ge=0, description="How many people; the mean over draws of the noise.")]
 
 
 class _Strict(BaseModel):
@@ -163,23 +166,23 @@ class Found(_Strict):
     ] = 0.0
     found: float | None
     holders: int = 0
-    named: int
-    named_right: int
-    proved: int
-    proved_alone: Annotated[dict[str, int], Field(description="Proved from several cells; by value.")]
+    named: People
+    named_right: People
+    proved: People
+    proved_alone: Annotated[dict[str, People], Field(description="Proved from several cells; by value.")]
     proved_group: Annotated[
-        dict[str, int], Field(description="Proved from one cell of people all alike; by value.")
+        dict[str, People], Field(description="Proved from one cell of people all alike; by value.")
     ]
     undecided: Annotated[
-        int, Field(ge=0, description="People for whom the search for proofs ended undecided.")
+        People, Field(description="People for whom the search for proofs ended undecided.")
     ] = 0
-    learnt: Annotated[dict[str, int], Field(description="Proved alone or exposed, by value.")]
-    exposed: dict[str, dict[str, int]]
+    learnt: Annotated[dict[str, People], Field(description="Proved alone or exposed, by value.")]
+    exposed: dict[str, dict[str, People]]
     luck: LuckDocument
     contradicted: Annotated[bool, Field(description="A proof contradicts the truth.")] = False
     status: str
     people: int
-    curve: Annotated[list[tuple[float, int]], Field(description="People exposed at each confidence.")]
+    curve: Annotated[list[tuple[float, People]], Field(description="People exposed at each confidence.")]
     draws: int
     decoder: Annotated[str, Field(description="The decoder that the attack used.")] = ""
     skipped: Annotated[list[str], Field(description="Published values that gave no equation, and why.")] = []
@@ -227,9 +230,9 @@ class DecoderDocument(_Strict):
     accuracy: float
     advantage: float
     interval: Annotated[tuple[float, float], Field(description="Corrected for the decoders tried.")]
-    proved: int
-    exposed: int
-    learnt: Annotated[int, Field(description="With a sensitive value, proved alone or exposed.")]
+    proved: People
+    exposed: People
+    learnt: Annotated[People, Field(description="With a sensitive value, proved alone or exposed.")]
     status: str
     reliability: Annotated[
         list[BinDocument], Field(description="How often guesses of each confidence were right.")
@@ -249,8 +252,8 @@ class FindingDocument(_Strict):
     reason: str | None = None
     verdict: VerdictDocument
     summary: Annotated[Found | None, Field(description="What the strongest decoder found.")] = None
-    proved_alone: Annotated[dict[str, int], Field(description="By any decoder; by value.")] = {}
-    proved_group: Annotated[dict[str, int], Field(description="By any decoder; by value.")] = {}
+    proved_alone: Annotated[dict[str, People], Field(description="By any decoder; by value.")] = {}
+    proved_group: Annotated[dict[str, People], Field(description="By any decoder; by value.")] = {}
     decoders: list[DecoderDocument] = []
 
 
@@ -279,10 +282,10 @@ class AreaFinding(_Strict):
     baseline_accuracy: float | None = None
     advantage: float | None = None
     interval: tuple[float, float] | None = None
-    exposed: Annotated[int | None, Field(description="People exposed at confidence 0.95.")] = None
-    named: int | None = None
-    named_right: int | None = None
-    proved: int | None = None
+    exposed: Annotated[People | None, Field(description="People exposed at confidence 0.95.")] = None
+    named: People | None = None
+    named_right: People | None = None
+    proved: People | None = None
     status: str | None = None
 
 
@@ -324,14 +327,14 @@ class OverallDocument(_Strict):
     advantage_share: Annotated[
         float, Field(description="As a share of people or, for a real secret, of the baseline's error.")
     ]
-    exposed: Annotated[dict[str, int], Field(description="By the attack that exposes most; by value.")]
+    exposed: Annotated[dict[str, People], Field(description="By the attack that exposes most; by value.")]
     exposed_of: str
-    exposed_people: int
-    proved_alone: Annotated[dict[str, int], Field(description="By any set of releases; by value.")]
-    proved_group: dict[str, int]
-    proved: int
+    exposed_people: People
+    proved_alone: Annotated[dict[str, People], Field(description="By any set of releases; by value.")]
+    proved_group: dict[str, People]
+    proved: People
     sensitive: Annotated[
-        dict[str, int],
+        dict[str, People],
         Field(description="People with a sensitive value: proved_alone, proved_group, exposed, learnt."),
     ]
 
@@ -423,7 +426,8 @@ class DifferenceDocument(_Strict):
     only_first: Annotated[int, Field(ge=0, description="People that only the first counts.")]
     only_second: Annotated[int, Field(ge=0)]
     proved: Annotated[
-        int | None, Field(description="People proved by both together, by neither alone; null: not attacked.")
+        People | None,
+        Field(description="People proved by both together, by neither alone; null: not attacked."),
     ]
     sentence: str
 
@@ -440,9 +444,9 @@ class AttackerDocument(_Strict):
         float | None,
         Field(description="As a share of people or, for a real secret, of the baseline's error."),
     ]
-    proved: Annotated[int, Field(ge=0)]
-    exposed: Annotated[int, Field(ge=0)]
-    sensitive: Annotated[int, Field(ge=0, description="With a sensitive value, proved alone or exposed.")]
+    proved: People
+    exposed: People
+    sensitive: Annotated[People, Field(description="With a sensitive value, proved alone or exposed.")]
     not_usable: Annotated[list[str], Field(description="What they cannot use, and why.")] = []
     unknown: Annotated[
         list[str], Field(description="What they do not know, and whether it was solved for or summed over.")

@@ -6,6 +6,8 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from tellall.core.schemas.documents import People
+
 __all__ = [
     "CalibrateDocument",
     "RowsDocument",
@@ -16,9 +18,7 @@ Word = Literal["pass", "review", "fail"]
 Share = Annotated[float, Field(ge=0, le=1)]
 Interval = Annotated[tuple[float, float], Field(description="95 %, over people and draws of the noise.")]
 Secret = Annotated[str, Field(description="The secret's name.")]
-Exposed = Annotated[
-    int, Field(ge=0, description="The most people that any decoder exposes at confidence 0.95.")
-]
+Exposed = Annotated[People, Field(description="The most people that any decoder exposes at confidence 0.95.")]
 ExposedLimit = Annotated[
     int | None, Field(ge=0, description="The most people that may be exposed; null: the plan does not say.")
 ]
@@ -57,9 +57,9 @@ class SweepRow(_StudyModel):
     in_sample: Annotated[
         float, Field(ge=0, description="In-sample fit of a real secret, left out of the advantage.")
     ]
-    proved: Annotated[int, Field(ge=0)]
-    exposed: Annotated[int, Field(ge=0, description="People exposed at confidence 0.95.")]
-    learnt: Annotated[int, Field(ge=0, description="Proved alone or exposed, with a sensitive value.")]
+    proved: People
+    exposed: Annotated[People, Field(description="People exposed at confidence 0.95.")]
+    learnt: Annotated[People, Field(description="Proved alone or exposed, with a sensitive value.")]
     loss: Annotated[
         float | None, Field(ge=0, description="Mean absolute error of a value, including withheld ones.")
     ]
@@ -101,8 +101,8 @@ class AreaRow(_StudyModel):
     advantage: float
     low: float
     high: float
-    exposed: int
-    learnt: int
+    exposed: People
+    learnt: People
     loss: float | None
     verdict: Word
 
@@ -161,7 +161,7 @@ class EvaluationDocument(_StudyModel):
     accuracy: float
     advantage: float
     interval: Interval
-    learnt: Annotated[int, Field(ge=0)]
+    learnt: People
     loss: Annotated[float, Field(ge=0)]
     verdict: Annotated[Word, Field(description="What an audit would say, over the decoders tried.")]
     decided: Annotated[str, Field(description="What decided, in a few words.")]
@@ -214,7 +214,7 @@ class CalibratedRelease(_StudyModel):
     advantage: float
     interval: Interval
     exposed: Exposed
-    learnt: Annotated[int, Field(ge=0)]
+    learnt: People
     loss: Annotated[float, Field(ge=0)]
     utility: UtilityDocument
     coefficients: CoefficientsDocument | None
@@ -271,7 +271,7 @@ class CalibratedAreas(_StudyModel):
     seed: Annotated[int, Field(ge=0)]
     together: Annotated[SweepRow, Field(description="All people of all areas at that noise.")]
     exposed: Exposed
-    learnt: Annotated[int, Field(ge=0)]
+    learnt: People
     warnings: list[str]
     areas: Annotated[
         list[CalibratedAreaDocument], Field(description="Areas that need most noise come first.")

@@ -10,12 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from tellall.algebra.operators.base import IntArray
+from tellall.algebra.operators.base import Array, IntArray
 from tellall.attack.prove.limits import Contributions
 from tellall.core import files
 from tellall.core.amounts import count_of, percent
 from tellall.core.errors import InvalidInput, invalid
 from tellall.core.version import __version__, versions
+from tellall.experiment.plans.attacker import people_of
 from tellall.people.dataset import Dataset
 from tellall.release.linearise import evidence_of
 from tellall.release.protections.concentration import (
@@ -26,6 +27,7 @@ from tellall.release.protections.concentration import (
     largest_of,
 )
 from tellall.release.release import Release
+from tellall.release.statistics.among import Among, alone
 from tellall.release.statistics.cells import CellNumbers
 
 __all__ = ["CellRisk", "ContributorTable", "compare_rules", "rules_of"]
@@ -146,7 +148,7 @@ def compare_rules(
     dataset
         The people, with numbers of zero or more.
     releases
-        One or several releases of `Sums` or `CellMeans` about them, attacked together.
+        One or several releases of `Sums` or `CellMeans` about them, or about some of them, attacked together.
     p, n, share
         The parameters of the rules `PPercent` and `Dominance`.
 
@@ -167,21 +169,17 @@ def compare_rules(
     if (secret < 0).any():
         raise invalid("secret", "numbers of zero or more, for rules about contributions", "negative ones")
     rules = PPercent(p), Dominance(n, share)
-    found: list[tuple[int, str, IntArray, bool]] = []
+    found: list[_Cell] = []
     for place, release in enumerate(chosen):
-        statistic = release.statistic
-        if not isinstance(statistic, CellNumbers):
-            raise invalid("releases", "of Sums or CellMeans", statistic.describe())
-        found += _cells(place, release, statistic, dataset)
+        found += _cells(place, release, dataset)
     if len(found) > _MOST_CELLS:
         raise invalid("releases", f"of at most {_MOST_CELLS} cells", f"{len(found):,}")
     limits = Contributions(evidence_of(chosen, dataset.public))
     if (entries := limits.evidence.target.size * dataset.n) > _MOST_ENTRIES:
         raise invalid("releases", f"of at most {_MOST_ENTRIES:,} equations × people", f"{entries:,}")
     cells = []
-    for place, words, members, shown in found:
-        own = contributions_of(chosen[place].statistic, dataset)[members]  # type: ignore[arg-type]
-        order = members[np.argsort(-own, kind="stable")]
+    for one in found:
+        own, order = one.own, one.members[np.argsort(-one.own, kind="stable")]
         total, largest = np.array([own.sum()]), largest_of(np.zeros(own.size, np.intp), 1, own, max(n, 2))
         first = secret[order[0]]
         gap = 100 * (total[0] - largest[0, :2].sum()) / largest[0, 0] if largest[0, 0] > 0 else inf
@@ -190,10 +188,10 @@ def compare_rules(
         outsider, by_second = (100 * each / first if first > 0 else inf for each in excess)
         cells.append(
             CellRisk(
-                place,
-                words,
+                one.release,
+                one.words,
                 int(order.size),
-                shown,
+                one.shown,
                 bool(rules[1].breaks(total, largest[:, :n])[0]),
                 bool(rules[0].breaks(total, largest[:, :2])[0]),
                 float(gap),
@@ -204,12 +202,26 @@ def compare_rules(
     return ContributorTable(tuple(cells), float(p), n, float(share))
 
 
-def _cells(
-    place: int, release: Release, statistic: CellNumbers, dataset: Dataset
-) -> list[tuple[int, str, IntArray, bool]]:
-    """Each cell with people: its release, its name, who is in it, and whether it is shown."""
-    public, start = dataset.public, 0
-    out: list[tuple[int, str, IntArray, bool]] = []
+@dataclass(frozen=True, eq=False)
+class _Cell:
+    """A cell with people: its release, its name, who is in it with what, and whether it is shown."""
+
+    release: int
+    words: str
+    members: IntArray
+    own: Array
+    shown: bool
+
+
+def _cells(place: int, release: Release, dataset: Dataset) -> list[_Cell]:
+    """Each cell of a release with people in it; a release about some of the people has only these in it."""
+    statistic, people = alone(release.statistic), people_of(release.statistic, dataset.public)
+    if not isinstance(statistic, CellNumbers):
+        raise invalid("releases", "of Sums or CellMeans", release.statistic.describe())
+    inside = dataset if people.size == dataset.n else dataset.take(people)
+    about = f", {release.statistic.whom}" if isinstance(release.statistic, Among) else ""
+    public, own, start = inside.public, contributions_of(statistic, inside), 0
+    out: list[_Cell] = []
     for columns, (cell, size) in zip(statistic.sets(public), cells_of_people(statistic, public), strict=True):
         shape = [public.levels[column] for column in columns]
         for number in np.unique(cell):
@@ -217,8 +229,10 @@ def _cells(
                 f"{public.names[column]} {public.columns[column].labels[code]}"
                 for column, code in zip(columns, np.unravel_index(int(number), shape), strict=True)
             ]
+            words = f"{', '.join(labels) or 'everybody'}{about}"
+            members = np.flatnonzero(cell == number)
             shown = not np.isnan(release.values[start + number])
-            out.append((place, ", ".join(labels) or "everybody", np.flatnonzero(cell == number), bool(shown)))
+            out.append(_Cell(place, words, people[members], own[members], bool(shown)))
         start += size
     return out
 

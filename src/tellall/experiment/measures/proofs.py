@@ -12,7 +12,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Proofs", "mean_counts"]
+from tellall.experiment.measures.counts import Counts, mean_counts
+
+__all__ = ["Proofs"]
 
 Codes = npt.NDArray[np.uint16]
 _GROUP, _ALONE = 1, 2
@@ -82,16 +84,16 @@ class Proofs:
         return Proofs(self.levels, tuple(np.zeros_like(each) for each in self.codes))
 
     @property
-    def alone(self) -> dict[str, int]:
+    def alone(self) -> Counts:
         """How many people are proved alone, by value; the mean over draws."""
         return self._by_value(_ALONE)
 
     @property
-    def group(self) -> dict[str, int]:
+    def group(self) -> Counts:
         """How many people are proved as a group and not alone, by value; the mean over draws."""
         return self._by_value(_GROUP)
 
-    def _by_value(self, kind: int) -> dict[str, int]:
+    def _by_value(self, kind: int) -> Counts:
         numbers = [np.bincount(each, minlength=2 * self.levels + 1)[kind::2] for each in self.codes]
         return mean_counts(
             [dict(zip(map(str, range(self.levels)), row.tolist(), strict=True)) for row in numbers]
@@ -111,14 +113,3 @@ class Proofs:
         return cls(
             int(plain["levels"]), tuple(np.frombuffer(raw, dtype="<u2").astype(np.uint16) for raw in unpacked)
         )
-
-
-def mean_counts(rows: Sequence[dict[str, int]]) -> dict[str, int]:
-    """Each count's mean over draws, rounded.
-
-    Examples
-    --------
-    >>> mean_counts([{"0": 1, "1": 4}, {"0": 2, "1": 4}, {"0": 2, "1": 5}])
-    {'0': 2, '1': 4}
-    """
-    return {value: round(sum(row[value] for row in rows) / len(rows)) for value in rows[0]}

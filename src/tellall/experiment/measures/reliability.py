@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tellall.algebra.operators.base import Array
+from tellall.experiment.measures.counts import add_counts
 
 __all__ = ["Bin", "add_bins", "count_bins", "mean_bins", "merge_bins"]
 
@@ -22,8 +23,8 @@ class Bin:
 
     low: float
     high: float
-    said: int
-    right: int
+    said: float
+    right: float
 
 
 def count_bins(confidence: Array, right: npt.NDArray[np.bool_]) -> tuple[Bin, ...]:
@@ -45,20 +46,21 @@ def count_bins(confidence: Array, right: npt.NDArray[np.bool_]) -> tuple[Bin, ..
 
 
 def mean_bins(draws: Sequence[Sequence[Bin]]) -> tuple[Bin, ...]:
-    """The mean over draws, rounded."""
-    return tuple(_scaled(one, len(draws)) for one in add_bins(draws))
+    """The mean over draws, not rounded."""
+    added = add_bins(draws)
+    return tuple(Bin(one.low, one.high, one.said / len(draws), one.right / len(draws)) for one in added)
 
 
 def add_bins(parts: Sequence[Sequence[Bin]]) -> tuple[Bin, ...]:
     """The guesses of several attacks, bin by bin."""
     return tuple(
-        Bin(same[0].low, same[0].high, sum(b.said for b in same), sum(b.right for b in same))
+        Bin(same[0].low, same[0].high, add_counts(b.said for b in same), add_counts(b.right for b in same))
         for same in zip(*parts, strict=True)
     )
 
 
 def merge_bins(bins: Sequence[Bin]) -> tuple[Bin, ...]:
-    """The bins that may be shown: neighbours are merged until each has ten guesses; empty ones are left out.
+    """The bins that may be shown, in whole guesses; neighbours are merged until each has ten.
 
     Examples
     --------
@@ -71,12 +73,10 @@ def merge_bins(bins: Sequence[Bin]) -> tuple[Bin, ...]:
             shown[-1] = _joined(shown[-1], one)
         else:
             shown.append(one)
-    return tuple(one for one in shown if one.said >= _FEWEST)
+    return tuple(
+        Bin(one.low, one.high, round(one.said), round(one.right)) for one in shown if one.said >= _FEWEST
+    )
 
 
 def _joined(one: Bin, other: Bin) -> Bin:
     return Bin(one.low, other.high, one.said + other.said, one.right + other.right)
-
-
-def _scaled(one: Bin, draws: int) -> Bin:
-    return Bin(one.low, one.high, round(one.said / draws), round(one.right / draws))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -62,6 +62,10 @@ class Attacker:
         """The errors for columns that the people do not have."""
         names = () if self.known is None else self.known
         return [unknown_name("known", name, public.names) for name in names if name not in public.names]
+
+    def in_areas(self, by: str) -> Attacker:
+        """The same attacker within one area: the column that makes areas is not among its columns."""
+        return self if self.known is None else replace(self, known=tuple(n for n in self.known if n != by))
 
     def stand(self, people: Dataset, seed: int = 0) -> Standpoint:
         """What they know of these people."""

@@ -46,8 +46,9 @@ def places_of(dataset: Dataset, plan: Plan) -> list[Place]:
     if plan.by is None:
         setting = Setting(dataset, plan.device, None, plan.attacker, plan.seed)
         return [Place(None, np.arange(dataset.n), setting)]
+    attacker = plan.attacker.in_areas(plan.by)
     return [
-        Place(area.name, area.people, Setting(area.dataset, plan.device, None, plan.attacker, seed))
+        Place(area.name, area.people, Setting(area.dataset, plan.device, None, attacker, seed))
         for area, seed in ((area, area.seed(plan.seed)) for area in split(dataset, plan.by))
         if too_small(area) is None
     ]

@@ -16,8 +16,7 @@ from tellall.experiment.plans.attacker import Attacker
 from tellall.experiment.plans.plan import Plan
 from tellall.experiment.plans.record import record_of
 from tellall.release import catalogue
-from tellall.release.statistics.among import Among
-from tellall.release.statistics.base import Statistic
+from tellall.release.statistics.among import alone
 
 __all__ = ["Policy", "decision"]
 
@@ -122,9 +121,7 @@ class Policy:
             repeats=max(plan.repeats, self.repeats),
             attackers=attackers,
             forbidden=tuple(
-                f"“{entry.name}” ({kind})"
-                for entry in plan.releases
-                if (kind := _kind(entry.statistic)) in self.not_published
+                f"“{name}” ({kind})" for name, kind in _kinds(plan) if kind in self.not_published
             ),
         )
 
@@ -141,8 +138,10 @@ class Policy:
         }
 
 
-def _kind(statistic: Statistic) -> str:
-    return type(statistic.statistic if isinstance(statistic, Among) else statistic).__name__
+def _kinds(plan: Plan) -> list[tuple[str, str]]:
+    """Each release with its kind of statistic, those that tellall cannot attack included."""
+    known = [(entry.name, type(alone(entry.statistic)).__name__) for entry in plan.releases]
+    return known + [(one.name, str(one.statistic.get(catalogue.KIND, ""))) for one in plan.not_checked]
 
 
 def decision(

@@ -103,6 +103,8 @@ def as_chunked(name: str, people: Chunked | npt.ArrayLike) -> Chunked:
         array = np.asarray(people)
     except ValueError:
         raise invalid(name, "an array of people × attributes", "rows of different lengths") from None
+    if np.ma.is_masked(people) and array.dtype.kind in "biuf":  # a masked call is a missing one
+        array = np.ma.filled(np.ma.asarray(people, dtype=np.float64), np.nan)
     if array.ndim == 1:
         array = array[None, :]
     if array.ndim != 2 or array.shape[0] < 1:

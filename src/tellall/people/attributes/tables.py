@@ -7,6 +7,7 @@ import gzip
 import io
 import zlib
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from tellall.algebra.operators.base import Array
 from tellall.core.errors import invalid
 from tellall.core.text import said_safely
 from tellall.people.attributes.chunks import Chunked
-from tellall.people.attributes.wide_csv import MISSING_WORDS, NotWhole, delimiter_of, read_header, read_wide
+from tellall.people.attributes.wide_csv import MISSING_WORDS, NotPlain, delimiter_of, read_header, read_wide
 from tellall.people.readers import DELIMITED, ParquetColumns, check_table, how_read, read_table
 
 __all__ = [
@@ -46,14 +47,15 @@ class PeopleFile:
     def open(cls, option: str, path: Path) -> PeopleFile:
         """Opens a file; the option names it in messages."""
         ending = check_table(path)[1]
-        if ending in DELIMITED:
-            names, delimiter = read_header(path)
-            return cls(option, path, names, None, how_read(path, len(names), delimiter))
+        with suppress(NotPlain):
+            if ending in DELIMITED:
+                names, delimiter = read_header(path)
+                return cls(option, path, names, None, how_read(path, len(names), delimiter))
         if ending in (".parquet", ".pq"):
             columns = ParquetColumns(path)
             return cls(option, path, columns.names, columns)
         table = read_table(path)
-        return cls(option, path, tuple(table), table)
+        return cls(option, path, tuple(table), table, getattr(table, "assumed", ""))
 
     def choose(self, columns: tuple[str, ...]) -> tuple[Chunked, tuple[str, ...]]:
         """Returns the people over these columns, and their names: the column `id`, or "row 1", "row 2" ..."""
@@ -63,7 +65,7 @@ class PeopleFile:
             try:
                 wide = read_wide(self.option, self.path, columns, who)
                 return wide, wide.who or _by_row(wide.shape[0])
-            except NotWhole:
+            except NotPlain:
                 table = read_table(self.path)
         if isinstance(table, ParquetColumns):
             people, ids = table.people, table.read([_WHO])[_WHO] if who else ()

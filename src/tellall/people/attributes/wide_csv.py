@@ -16,7 +16,7 @@ from tellall.core.errors import invalid
 __all__ = [
     "MISSING",
     "MISSING_WORDS",
-    "NotWhole",
+    "NotPlain",
     "WideTable",
     "delimiter_of",
     "read_header",
@@ -33,8 +33,8 @@ Bytes = npt.NDArray[np.uint8]
 Index = npt.NDArray[np.intp]
 
 
-class NotWhole(Exception):
-    """A value is not a whole number that fits a byte: another reader must read the table."""
+class NotPlain(Exception):
+    """The table is not lines of whole numbers that fit a byte: another reader must read it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,15 +57,22 @@ class WideTable:
 
 
 def read_header(path: Path) -> tuple[tuple[str, ...], str]:
-    """Reads the names of a file's columns, and what separates them, from its first line."""
+    """Reads the names of a file's columns, and what separates them, from its first line.
+
+    Raises
+    ------
+    NotPlain
+        If the first line is not text in UTF-8, does not end with a line feed, or a name has a line break.
+    """
     with path.open("rb") as file:
         line = file.readline(_LONGEST_HEADER)
     try:
         text = line.decode("utf-8-sig").rstrip("\r\n")
-    except UnicodeDecodeError:
-        raise invalid("path", "text in UTF-8", str(path)) from None
-    delimiter = delimiter_of(path, text)
-    return tuple(next(csv.reader([text], delimiter=delimiter), [])), delimiter
+        delimiter = delimiter_of(path, text)
+        names = next(csv.reader([text], delimiter=delimiter, strict=True), [])
+    except (UnicodeDecodeError, csv.Error):
+        raise NotPlain from None
+    return tuple(name.strip() for name in names), delimiter
 
 
 def read_wide(option: str, path: Path, columns: Sequence[str], who: str | None) -> WideTable:
@@ -73,8 +80,8 @@ def read_wide(option: str, path: Path, columns: Sequence[str], who: str | None) 
 
     Raises
     ------
-    NotWhole
-        If a number is not a whole number from −127 to 127.
+    NotPlain
+        If a number is not a whole number from −127 to 127, or a name of a person is not text in UTF-8.
 
     Notes
     -----
@@ -101,7 +108,10 @@ def read_wide(option: str, path: Path, columns: Sequence[str], who: str | None) 
             if who is not None:
                 text = piece.tobytes()
                 spans = zip(starts[:, position[who]], ends[:, position[who]], strict=True)
-                names += [text[a:b].decode("utf-8", "replace").strip().strip('"') for a, b in spans]
+                try:
+                    names += [text[a:b].decode("utf-8").strip().strip('"') for a, b in spans]
+                except UnicodeDecodeError:
+                    raise NotPlain from None
             people = rows.stop
     return WideTable(values[:people], None if who is None else tuple(names))
 
@@ -189,5 +199,5 @@ def _number(word: bytes) -> int | None:
     if np.isnan(number):
         return MISSING
     if number != np.floor(number) or abs(number) > 127:
-        raise NotWhole(text)
+        raise NotPlain
     return int(number)

@@ -8,18 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tellall.core.checks import is_whole
 from tellall.core.errors import invalid
-from tellall.people.columns import (
-    DEFAULT_BINS,
-    KEPT_VALUES,
-    Bins,
-    Column,
-    encode,
-    encode_secret,
-    is_missing,
-)
-from tellall.people.cuts import choose_cuts
+from tellall.people.columns import Bins, Column, encode, encode_secret, is_missing
 
 __all__ = [
     "Coding",
@@ -101,22 +91,13 @@ def code_values(name: str, found: Values, bins: Bins | None) -> Coding:
     >>> coding.column.labels, coding.above
     (('≤ 39.5', '> 39.5'), (39.5,))
     """
-    column, _, numbers = encode(name, found.values, None)
+    column, _, numbers = encode(name, found.values, bins, found.counts)
     if numbers is None:
-        column, _, _ = encode(name, found.values, bins)  # refuses cut points for text
         known = {str(value) for value in _plain(found.values) if not is_missing(value)}
         return Coding(column, texts=tuple(sorted(known)))
-    known_numbers = ~np.isnan(numbers)
-    distinct, inverse = np.unique(numbers[known_numbers], return_inverse=True)
-    counts = np.zeros(distinct.size, dtype=np.int64)
-    np.add.at(counts, inverse, found.counts[known_numbers])
-    most = KEPT_VALUES if bins is None else bins
-    if is_whole(most) and 2 <= most < distinct.size:
-        pieces = DEFAULT_BINS if bins is None else int(most)
-        bins = choose_cuts(distinct, counts, pieces).tolist()
-    column, _, _ = encode(name, found.values, bins)
     if column.cuts is not None:
         return Coding(column, above=tuple(column.cuts))
+    distinct = np.unique(numbers[~np.isnan(numbers)])
     return Coding(column, above=tuple(distinct[:-1].tolist()), known=tuple(distinct.tolist()))
 
 

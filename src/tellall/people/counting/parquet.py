@@ -36,6 +36,7 @@ _TYPES = {
     "text": "VARCHAR ENUM UUID",
 }
 _KINDS = {name: kind for kind, names in _TYPES.items() for name in names.split()}
+_KINDS["TIMESTAMP WITH TIME ZONE"] = "date"  # of the moment, in UTC
 _FEW = frozenset({"BOOLEAN", "TINYINT", "UTINYINT", "SMALLINT", "USMALLINT"})
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from tellall.core.checks import whole
 from tellall.core.errors import InvalidInput, invalid
 from tellall.core.work import Progress
-from tellall.people.columns import Bins, Column
+from tellall.people.columns import LARGEST_EXACT, Bins, Column, why_left_out
 from tellall.people.counting.coding import Coding, StoredSubset, Values, code_cut, code_secret, code_values
 from tellall.people.counting.engine import MOST_VALUES, Engine
 from tellall.people.counting.tally import Counts, with_secret
@@ -202,7 +202,7 @@ def scan(
     for name in chosen:
         coding, constant = _coding(engine, name, cuts.get(name), two.get(name))
         if constant:
-            left_out.append(f"{name}: the same for everybody")
+            left_out.append(why_left_out(coding.column))
         else:
             codings.append(coding)
     if not codings:
@@ -265,7 +265,7 @@ def _two_values(engine: Engine, names: list[str]) -> dict[str, Values]:
     """
     found = {}
     for name, (least, greatest, missing) in engine.ends(names).items():
-        if greatest - least <= 1:
+        if greatest - least <= 1 and least >= -LARGEST_EXACT and greatest <= LARGEST_EXACT:
             present = [float(least), *([float(greatest)] if greatest > least else [])]
             absent = [np.nan] if missing else []
             counts = np.array([1] * len(present) + [missing] * len(absent), dtype=np.int64)

@@ -103,7 +103,9 @@ def _split(
     ratios: list[float] = []
     for release in releases:
         if isinstance(release, GaussianRelease):
-            ratios.append(release.sensitivity / release.std)
+            # an infinite sensitivity hides behind no noise, not even an infinite one
+            infinite = math.isinf(release.sensitivity)
+            ratios.append(math.inf if infinite else release.sensitivity / release.std)
         elif isinstance(release, tuple | list) and len(release) == 2:
             pairs.append((at_least_zero("epsilon", release[0]), share("delta", release[1], one=False)))
         else:

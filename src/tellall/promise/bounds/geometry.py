@@ -164,6 +164,8 @@ def _extreme_eigenvalues(
     if n <= 2:
         values, vectors = np.linalg.eigh(gram)
         return float(values[-1]), max(0.0, float(values[0])), vectors[:, 0]
+    if shift == 0.0:  # all zeros, of which Lanczos makes nothing
+        return 0.0, 0.0, np.eye(1, n)[0]
     symmetric: npt.NDArray[np.float64] = gram.astype(np.float64, copy=False)
     starts: npt.NDArray[np.float64] = rng.normal(size=(2, n))
     top = eigsh(symmetric, k=1, which="LA", v0=starts[0], tol=1e-8)[0][-1]

@@ -106,8 +106,9 @@ class SketchedLeastSquares(SketchSolver):
 
         Notes
         -----
-        Only the Pareto frontier of (leverage, residual share) is evaluated. O(n p²) once, then about a
-        millisecond for each ε and frontier record.
+        Only the Pareto frontier of (leverage, residual share) is evaluated. The exact δ is largest there. The
+        "asymptotic" one, which is an approximation in any case, can be larger at another record. O(n p²)
+        once, then about a millisecond for each ε and frontier record.
         """
         fit = _imperfect(self._influence(features, response))
         return sketched_profile(fit, rows=self.rows, method=method)
@@ -234,9 +235,8 @@ def _largest(
 ) -> Floats:
     """Returns the largest δ over records at each ε, evaluating only the records that can be the largest.
 
-    Each δ falls and is convex in e^ε. So between two anchors a record lies below its chord. It lies above its
-    value at the next anchor, and above the chords of the neighbouring intervals, continued. A record whose
-    chord lies below another's lower bound is certainly not the largest there.
+    Each δ falls and is convex in e^ε. So between two anchors a record lies below its chord and above its
+    value at the next anchor. A record whose chord lies below another's value there is not the largest.
     """
     grid, back = np.unique(eps, return_inverse=True)
     everyone = np.arange(records)
@@ -246,24 +246,14 @@ def _largest(
     known = delta(grid[held][:, None], everyone[None, :])
     out = np.empty(grid.size)
     out[held] = known.max(axis=1)
-    # Measured from the largest ε, so that e^ε cannot overflow.
-    position = np.exp(grid - grid[-1])
     rest = np.setdiff1d(np.arange(grid.size), held)
     right = np.searchsorted(held, rest)
-    slopes = np.diff(known, axis=0) / np.maximum(np.diff(position[held]), 1e-300)[:, None]
-
-    def line(interval: NDArray[np.intp]) -> Floats:
-        start = held[interval]
-        return np.asarray(known[interval] + slopes[interval] * (position[rest] - position[start])[:, None])
-
-    chord = line(right - 1)
-    floor = known[right]
-    for shift in (-2, 0):
-        beside = right + shift
-        real = (beside >= 0) & (beside < len(slopes))
-        floor = np.where(real[:, None], np.maximum(floor, line(np.clip(beside, 0, len(slopes) - 1))), floor)
-    spot, which = np.nonzero(chord >= floor.max(axis=1, keepdims=True) - 1e-11)
-    value = np.full((rest.size, records), -1.0)
+    low, at, high = grid[held[right - 1]], grid[rest], grid[held[right]]
+    # (e^at − e^low)/(e^high − e^low), written so that nothing overflows or cancels.
+    way = np.exp(at - high) * np.expm1(low - at) / np.expm1(low - high)
+    chord = known[right - 1] + (known[right] - known[right - 1]) * way[:, None]
+    value = known[right]
+    spot, which = np.nonzero(chord >= value.max(axis=1, keepdims=True) - 1e-11)
     value[spot, which] = delta(grid[rest[spot]], which)
     out[rest] = value.max(axis=1)
     return out[back]

@@ -75,8 +75,10 @@ def as_regression(features: ArrayLike, response: ArrayLike) -> tuple[Floats, Flo
 
 
 def _floats(name: str, shape: str, value: ArrayLike) -> Floats:
+    if np.ma.is_masked(value):
+        raise invalid(name, f"{shape} of numbers", "masked values", "Drop or fill such rows first.")
     try:
-        return np.asanyarray(value, dtype=np.float64)
+        return np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError):
         raise invalid(name, f"{shape} of numbers", type(value).__name__) from None
 
@@ -165,8 +167,9 @@ def pareto_frontier(leverage: ArrayLike, residual_share: ArrayLike) -> NDArray[n
 
     Notes
     -----
-    The larger direction of `sketch_delta` grows in both arguments (on every grid tried; not proved), so the
-    worst record over all ε is among these few. O(n log n). Of several equal records the first is kept.
+    The larger direction of the exact `sketch_delta` grows in both arguments (on every grid tried; not
+    proved), so the worst record over all ε is among these few. The "asymptotic" δ does not grow everywhere.
+    O(n log n). Of several equal records the first is kept.
 
     Examples
     --------

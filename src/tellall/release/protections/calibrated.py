@@ -14,7 +14,13 @@ from tellall.core.checks import at_least_zero
 from tellall.core.errors import invalid
 from tellall.people.dataset import Public
 from tellall.release.protections.additive import Gaussian, Laplace
-from tellall.release.protections.guarantee import REPLACED, Guarantee, check_budget, sensitivity_of
+from tellall.release.protections.guarantee import (
+    REPLACED,
+    Guarantee,
+    check_budget,
+    number_is_fixed,
+    sensitivity_of,
+)
 from tellall.release.protections.protection import (
     Array,
     Context,
@@ -141,12 +147,13 @@ class Combined(Protection):
 
 @dataclass(frozen=True)
 class Trivial(Protection):
-    """Numbers that do not depend on anybody's secret: each table spread evenly, other values zero.
+    """Numbers that do not depend on anybody: everybody spread evenly over each table of counts, else zeros.
 
     Notes
     -----
     The trivial release that bounds on the error are compared with: perfectly private, with an error of up to
-    n in a cell.
+    n in a cell. The number of people and the number of cells are all it uses. Values that do not count
+    people are published as zero, and so are those that are missing, since that depends on people too.
     """
 
     @property
@@ -158,16 +165,20 @@ class Trivial(Protection):
         return False
 
     def perturb(self, values: Array, rng: Rng = None, context: Context | None = None) -> Array:
-        """Every table's total, which is the number of people, spread evenly over its cells; else zeros."""
-        if context is None or not len(context.tables):
+        """The number of people over the number of cells, for tables of counts; else zeros."""
+        if context is None:
             return np.where(np.isnan(values), np.nan, 0.0)
-        out = values.copy()
-        for _, _, index in context.tables.alike():
-            out[index] = np.mean(values[index], axis=1, keepdims=True)
+        out, statistic = np.zeros(values.shape), context.statistic
+        if statistic.counts_people:
+            total = 1.0 if statistic.scale == "fractions" else float(context.public.n)
+            for _, _, index in context.tables.alike():
+                out[index] = total / index.shape[1]
         return out
 
-    def guarantee(self, statistic: Statistic, public: Public, *, delta: float = 1e-6) -> Guarantee:
-        """The guarantee ε = 0: nothing is given away."""
+    def guarantee(self, statistic: Statistic, public: Public, *, delta: float = 1e-6) -> Guarantee | None:
+        """The guarantee ε = 0; None if a replaced row may change the number of people, which is published."""
+        if not number_is_fixed(statistic):
+            return None
         return Guarantee(0.0, 0.0, REPLACED, "does not look at the people")
 
 
@@ -263,9 +274,14 @@ class WalshNoise(Protection):
         return np.asarray(values + noise.ravel())
 
     def guarantee(self, statistic: Statistic, public: Public, *, delta: float = 1e-6) -> Guarantee | None:
-        """The promise of the noise on the inner products; the tables depend on nothing else."""
+        """The promise of the noise on the inner products; the tables depend on nothing else but n.
+
+        None if a replaced row may change the number of people, which the totals of the tables show.
+        """
         from tellall.release.profile import gaussian_epsilon
 
+        if not number_is_fixed(statistic):
+            return None
         prepared = self.prepare(statistic, public)
         assert prepared.products is not None
         if self.epsilon is not None:

@@ -13,7 +13,7 @@ from tellall.core.checks import above_zero, share, whole
 from tellall.core.errors import invalid
 from tellall.people.dataset import Dataset, Public
 from tellall.release.protections.protection import Array, Context, Protection, Rng, needs_people
-from tellall.release.protections.suppression import Hiding, hide_single_gaps
+from tellall.release.protections.suppression import Hiding
 from tellall.release.statistics.base import Statistic
 from tellall.release.statistics.cells import CellNumbers
 
@@ -87,13 +87,8 @@ class Concentration(Hiding):
         shown, people = values.copy(), context.people
         broken = self.broken(context.statistic, people)
         shown[: broken.size][broken] = np.nan
-        if self.complementary:
-            tables = len(context.statistic.sets(people.public))
-            for shape, chosen, cells in context.tables.alike():
-                own = cells[chosen < tables]  # tables of counts come after these
-                block = shown[own].reshape(len(own), *shape)
-                hide_single_gaps(block)
-                shown[own] = block.reshape(len(own), -1)
+        if self.complementary:  # tables of counts come after those of numbers
+            self.cover(shown, context, len(context.statistic.sets(people.public)))
         return shown
 
     def broken(self, statistic: CellNumbers, people: Dataset) -> Mask:

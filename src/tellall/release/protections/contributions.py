@@ -9,7 +9,8 @@ import numpy as np
 from tellall.core.checks import above_zero, at_least_zero, is_number
 from tellall.core.errors import invalid
 from tellall.people.dataset import Dataset
-from tellall.release.protections.protection import Exact, Noise, Protection, Rng, Unknown, as_rng
+from tellall.release.protections.additive import Gaussian, TruncatedNormal
+from tellall.release.protections.protection import Exact, Noise, Protection, Rng, Unknown
 
 __all__ = ["MultiplicativeNoise", "TopCoding"]
 
@@ -86,12 +87,9 @@ class MultiplicativeNoise(Protection):
 
     def records(self, dataset: Dataset, rng: Rng = None) -> Dataset:
         """The people, with each number multiplied by its own factor."""
-        numbers, generator = _numbers(dataset, "multiplied"), as_rng(rng)
-        noise = self.std * generator.normal(size=numbers.size)
-        if self.bound is not None:
-            while (beyond := np.abs(noise) > self.bound).any():
-                noise[beyond] = self.std * generator.normal(size=int(beyond.sum()))
-        return replace(dataset, secret=numbers * (1 + noise))
+        numbers = _numbers(dataset, "multiplied")
+        law = Gaussian(self.std) if self.bound is None else TruncatedNormal(self.std, self.bound)
+        return replace(dataset, secret=numbers * (1 + law.sample(numbers.size, rng)))
 
 
 def _numbers(dataset: Dataset, done: str) -> np.ndarray[tuple[int], np.dtype[np.float64]]:

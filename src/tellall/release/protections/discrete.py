@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from tellall.core.checks import above_zero, at_least_zero
 from tellall.release.protections.guarantee import REPLACED, Guarantee, on_tables, sensitivity_of
-from tellall.release.protections.protection import Array, Noise, Rng, as_rng
+from tellall.release.protections.protection import Array, Context, Noise, Rng, as_rng
 
 if TYPE_CHECKING:
     from tellall.people.dataset import Public
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["DiscreteGaussian", "Finite", "Geometric", "LatticeNoise"]
 
+_NEAR = 1e-9  # a number this close to a multiple of the unit, relative to it, is one
 _WIDE = 10.0  # from here on the sums over whole numbers equal the integrals to every digit
 
 
@@ -44,7 +45,9 @@ class DiscreteGaussian(LatticeNoise):
     -----
     Canonne, Kamath and Steinke's law. Drawn by rejection from a two-sided geometric law of scale
     t = ⌊sigma⌋ + 1, accepted with probability exp(−(|k| − sigma²/t)²/(2 sigma²)): exact up to double
-    precision. ``unit`` is 1 for counts; for fractions of n people, 1/n keeps them multiples of 1/n.
+    precision. ``unit`` is 1 for counts; for fractions of n people, 1/n keeps them multiples of 1/n. Values
+    that are not multiples of the unit, such as sums of real numbers and means, keep what is left of them, so
+    that nothing is promised.
 
     Examples
     --------
@@ -89,6 +92,9 @@ class DiscreteGaussian(LatticeNoise):
             todo = todo[~accepted]
         return out * self.unit
 
+    def perturb(self, values: Array, rng: Rng = None, context: Context | None = None) -> Array:
+        return _on_lattice(values, self.sample(values.shape, rng), self.unit)
+
     def logpmf(self, x: npt.ArrayLike) -> Array:
         k, on = _lattice(x, self.unit)
         if self.sigma == 0:
@@ -115,7 +121,8 @@ class Geometric(LatticeNoise):
     Notes
     -----
     The whole-numbered Laplace law: scale = L1 sensitivity / ε makes counts ε-private. With α = exp(−1/scale),
-    P(k) = (1 − α)/(1 + α) α^|k| and the variance is 2α/(1 − α)².
+    P(k) = (1 − α)/(1 + α) α^|k| and the variance is 2α/(1 − α)². On values that are not multiples of the
+    unit nothing is promised, as for `DiscreteGaussian`.
 
     Examples
     --------
@@ -140,6 +147,9 @@ class Geometric(LatticeNoise):
         if self.scale == 0:
             return np.zeros(size)
         return self.unit * _two_sided(self.scale, size, as_rng(rng))
+
+    def perturb(self, values: Array, rng: Rng = None, context: Context | None = None) -> Array:
+        return _on_lattice(values, self.sample(values.shape, rng), self.unit)
 
     def logpmf(self, x: npt.ArrayLike) -> Array:
         k, on = _lattice(x, self.unit)
@@ -217,8 +227,20 @@ class Finite(LatticeNoise):
 
 
 def _steps_of_people(unit: float, statistic: Statistic, public: Public) -> bool:
-    """Whether the noise moves in steps of one person; with other steps it would show the value."""
-    return abs(statistic.units(public) * unit - 1) < 1e-9
+    """Whether values and noise move in steps of one person; with other steps the noise would show the value.
+
+    What is left of a value after whole steps, such as the cents of a sum, is published as it is.
+    """
+    return statistic.counts_people and abs(statistic.units(public) * unit - 1) < _NEAR
+
+
+def _on_lattice(values: Array, noise: Array, unit: float) -> Array:
+    """The values plus noise that is a multiple of the unit.
+
+    Multiples of the unit stay exact multiples: a sum of two inexact ones would show both in its last digit.
+    """
+    k, on = _lattice(values, unit)
+    return np.where(on, (k + np.rint(noise / unit)) * unit, values + noise)
 
 
 def _two_sided(scale: float, size: int | tuple[int, ...], rng: np.random.Generator) -> Array:
@@ -231,4 +253,4 @@ def _lattice(x: npt.ArrayLike, unit: float) -> tuple[Array, npt.NDArray[np.bool_
     """The nearest multiples of the unit, and whether x is one of them."""
     ratio = np.asarray(x, dtype=float) / unit
     k: Array = np.rint(ratio)
-    return k, np.abs(ratio - k) <= 1e-9 * np.maximum(1.0, np.abs(k))
+    return k, np.abs(ratio - k) <= _NEAR * np.maximum(1.0, np.abs(k))

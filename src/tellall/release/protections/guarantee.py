@@ -9,11 +9,21 @@ from typing import TYPE_CHECKING
 from tellall.core.checks import above_zero, share
 from tellall.people.dataset import Public
 from tellall.release.protections.protection import Protection, as_protections, prepare
+from tellall.release.statistics.among import Among
+from tellall.release.statistics.conditions import Mask
 
 if TYPE_CHECKING:
     from tellall.release.statistics.base import Statistic
 
-__all__ = ["REPLACED", "Guarantee", "check_budget", "guarantee_of", "on_tables", "sensitivity_of"]
+__all__ = [
+    "REPLACED",
+    "Guarantee",
+    "check_budget",
+    "guarantee_of",
+    "number_is_fixed",
+    "on_tables",
+    "sensitivity_of",
+]
 
 REPLACED = "one row replaced"
 
@@ -62,7 +72,8 @@ def guarantee_of(
     -----
     The promise is that of the first protection. Later ones only read values that are already private; if one
     looks at the people again, nothing is promised. Changes to records, and rounding or suppression before the
-    noise, are not analysed and promise nothing.
+    noise, are not analysed and promise nothing. Shares of the people who satisfy a condition promise nothing
+    either: a replaced row may change how many these are, and with it the noise that is needed.
 
     The promise is about the values. It covers a release file only if categories and cut points were fixed
     without looking at the people; otherwise the file publishes these too, without noise.
@@ -77,6 +88,8 @@ def guarantee_of(
     ε = 1 (one row replaced; Laplace noise on 2 tables)
     """
     share("delta", delta, zero=False)
+    if statistic.scale == "fractions" and not number_is_fixed(statistic):
+        return None
     prepared = prepare(as_protections(protections), statistic, public)
     if not prepared or any(later.reads_people for later in prepared[1:]):
         return None
@@ -90,6 +103,14 @@ def sensitivity_of(statistic: Statistic, public: Public) -> tuple[float, float] 
         return None
     units = statistic.units(public)
     return known[0] / units, known[1] / units
+
+
+def number_is_fixed(statistic: Statistic) -> bool:
+    """Whether a statistic is about the same number of people if one row is replaced.
+
+    It is not if a condition selects them: the new row may satisfy it where the old one did not.
+    """
+    return not isinstance(statistic, Among) or isinstance(statistic.where, Mask)
 
 
 def on_tables(statistic: Statistic, public: Public) -> str:

@@ -34,11 +34,15 @@ class Swapping(OfAFraction):
     the error is an approximation; see ``tellall.release.protections.sampling.SwappingLaw``.
     """
 
+    def pairs(self, n: int) -> int:
+        """How many pairs of n people exchange secrets."""
+        return int(self.fraction * n / 2 + 1e-9)  # room for rounding: 2/49 of 49 people are one pair
+
     @property
     def law(self) -> Noise:
         if self.people is None:
             return Unknown()
-        swapped = self.fraction * self.people >= 2
+        swapped = self.pairs(self.people) > 0
         return SwappingLaw(self.fraction, self.people, self.unit) if swapped else Exact()
 
     @property
@@ -53,7 +57,7 @@ class Swapping(OfAFraction):
         """The people after the exchange."""
         if dataset.secret is None:
             raise invalid("dataset", "one with a secret, to swap it", "no secret")
-        pairs = int(self.fraction * dataset.n / 2 + 1e-9)
+        pairs = self.pairs(dataset.n)
         chosen = as_rng(rng).permutation(dataset.n)[: 2 * pairs]
         secret = dataset.secret.copy()
         secret[chosen] = dataset.secret[np.concatenate([chosen[pairs:], chosen[:pairs]])]

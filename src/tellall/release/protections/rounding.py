@@ -19,6 +19,7 @@ __all__ = ["Rounding"]
 _MODES = ("nearest", "random", "controlled", "midpoint")
 _WHOLE = 1e-12
 _LOOSE = 1e-6  # a published value this close to a multiple, in bases, counts as one
+_DIGITS = 16 * float(np.finfo(np.float64).eps)  # relative rounding of a few sums and products
 _MULTIPLE = 1e-9  # a value this close to a multiple, in bases, counts as one
 
 
@@ -159,8 +160,10 @@ class Rounding(Noise):
         """The multiples of the step within these ends that are rounded to a multiple from least to most."""
         if not step:
             return ends
-        low = np.ceil(ends[0] / step - _MULTIPLE) * step
-        high = np.floor(ends[1] / step + _MULTIPLE) * step
+        # the last digits are rounded, those of large numbers by more than the room for small ones
+        first, last = (np.multiply.outer((1 - _DIGITS, 1 + _DIGITS), end / step) for end in ends)
+        low = np.ceil(first.min(axis=0) - _MULTIPLE) * step
+        high = np.floor(last.max(axis=0) + _MULTIPLE) * step
         if step != round(step):  # shares are not exact, and a half may go either way
             return low, high
         low = np.where(np.round(low / self.base) < least - _LOOSE, low + step, low)

@@ -70,6 +70,11 @@ class Statistic(ABC):
         return False
 
     @property
+    def of_everybody(self) -> bool:
+        """Whether fractions are of all people of the release; False if they are of some of them."""
+        return True
+
+    @property
     def no_population(self) -> str:
         """Why the release gives no model of people outside it; empty if it gives one."""
         return ""

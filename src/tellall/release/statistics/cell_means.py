@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import sqrt
 
 import numpy as np
 
 from tellall.algebra.operators.base import Array
-from tellall.people.dataset import Outline
 from tellall.release.statistics.cells import CellNumbers
 
 __all__ = ["CellMeans"]
@@ -25,10 +23,8 @@ class CellMeans(CellNumbers):
         value(c) = (Σ_{i in c} w_i s_i)/(Σ_{i in c} w_i)
 
     is linear in everybody's number, since it is public who is in a cell:
-    a row's entries are each person's share of the cell. Replacing one person changes one cell that loses and
-    one that gains a person in each of t tables, and moves both means by at most 2·largest (a cell that
-    empties has no mean): L1 sensitivity 4 t largest, L2 2 √(2t) largest. It is unknown if ``largest`` is not
-    given.
+    a row's entries are each person's share of the cell. There is no sensitivity, and noise promises nothing:
+    a cell that loses its only person loses its mean, and no noise hides that it is missing.
 
     Examples
     --------
@@ -45,10 +41,3 @@ class CellMeans(CellNumbers):
     def factors(self, totals: Array) -> Array:
         with np.errstate(divide="ignore"):
             return np.asarray(1 / totals)
-
-    def sensitivity(self, public: Outline) -> tuple[float, float] | None:
-        """The L1 and L2 sensitivities, one person replaced; None without ``largest``, or with counts."""
-        if self.largest is None or self.counts:
-            return None
-        tables = len(self.sets(public))
-        return 4.0 * tables * self.largest, 2 * sqrt(2.0 * tables) * self.largest

@@ -52,8 +52,8 @@ class CellNumbers(Statistic):
     weights
         A public column with people's weights.
     largest
-        The largest absolute value that anybody can have, if known. Without it, it is unknown how far one
-        person can move a value.
+        The largest absolute value that anybody can have, if known; people with larger ones are refused.
+        Without it, it is unknown how far one person can move a sum.
     """
 
     scale = "counts"  # the only scale of numbers

@@ -41,13 +41,13 @@ class Correlations(Statistic):
     -----
     A covariance is linear in the secret: Σ_i (x_ij − x̄_j) s_i/(n − 1) = c_j, and so is the mean. A
     correlation r_j times the standard deviations of both is a covariance. The secret's standard deviation σ
-    follows from its published variance or, for a bit, from its mean. Without either, σ is eliminated from the
-    equations a_j · s = r_j σ, a_j = (x_j − x̄_j)/((n − 1) sd_j). The equation m with the largest |r| is kept,
-    with σ taken as 0.4 give or take 0.12, as for a bit; the others become r_m a_j · s − r_j a_m · s = 0.
-    These hold for every scale, so correlations alone say nothing about the size of a real secret, and are
-    refused for one. Their errors, σ (r_j e_m − r_m e_j), are first order, with σ = 1/2, a bit's largest.
-    Values are real numbers, so nothing here proves anything. How far one person can move a correlation is not
-    known.
+    follows from its published variance or, for a bit, from its mean, whose errors move it too. Without
+    either, σ is eliminated from the equations a_j · s = r_j σ, a_j = (x_j − x̄_j)/((n − 1) sd_j). The
+    equation m with the largest |r| is kept, with σ taken as 0.4 give or take 0.12, as for a bit; the others
+    become r_m a_j · s − r_j a_m · s = 0. These hold for every scale, so correlations alone say nothing about
+    the size of a real secret, and are refused for one. Their errors, σ (r_j e_m − r_m e_j), are first order,
+    with σ = 1/2, a bit's largest. Values are real numbers, so nothing here proves anything. How far one
+    person can move a correlation is not known.
 
     Examples
     --------
@@ -133,12 +133,19 @@ class Correlations(Statistic):
         centred = numbers - numbers.mean(axis=1, keepdims=True)
         return centred, np.asarray(np.sqrt((centred**2).sum(axis=1) / max(public.n - 1, 1)))
 
-    def _scale_of(self, values: Array, n: int) -> float:
-        """The standard deviation of the secret, from its variance or, for a bit, from its mean."""
-        variance = float(values[-1])
+    def _scale_of(self, values: Array, n: int) -> tuple[float, float]:
+        """The standard deviation of the secret, from its variance or, for a bit, from its mean.
+
+        And by how much an error of that value moves it, to first order. NaN and zero if the value is not
+        shown or says that nobody differs: then there would be no correlations.
+        """
+        value, slope = float(values[-1]), 1.0
         if not self.variance:
-            variance = variance * (1 - variance) * n / max(n - 1, 1)
-        return float(np.sqrt(max(variance, 0.0))) if np.isfinite(variance) else np.nan
+            more = n / max(n - 1, 1)
+            value, slope = value * (1 - value) * more, abs(1 - 2 * value) * more
+        if not value > 0:
+            return np.nan, 0.0
+        return float(np.sqrt(value)), float(slope / (2 * np.sqrt(value)))
 
     def comparable(self) -> Correlations:
         """Covariances and the mean, whose rows do not depend on the published values."""
@@ -161,10 +168,11 @@ class Correlations(Statistic):
         if self.kind == "covariances":
             target = own.copy()
         elif self.variance or self.mean:
-            scale = self._scale_of(values, n)
-            gain = np.asarray(spread * (scale if np.isfinite(scale) else 1.0))
+            scale, slope = self._scale_of(values, n)
+            known = np.isfinite(scale)
+            gain = spread * np.hypot(scale if known else 1.0, np.nan_to_num(own) * slope)
             target = own * spread * scale
-            skipped = () if np.isfinite(scale) else ("correlations: neither mean nor variance is shown",)
+            skipped = () if known else ("correlations: no mean or variance shows how much people differ",)
         else:
             even = rows / np.where(spread > 0, spread, 1.0)[:, None]
             rows, target, gain, extra, skipped = _without_scale(even, own)

@@ -28,6 +28,7 @@ from tellall.release.statistics.classifiers import (
     remember,
 )
 from tellall.release.statistics.conditions import (
+    Condition,
     Mask,
     Subset,
     as_subset,
@@ -61,7 +62,8 @@ class ErrorRates(Statistic):
         N rate = Σ p_i + Σ (1 − 2 p_i) s_i.
 
     The same tree over every choice of attributes is the predicate tree(x_J) xor s: use Predicates. Replacing
-    one person moves each number of errors by at most one: L1 sensitivity m, L2 √m for m classifiers.
+    one person moves each number of errors by at most one: L1 sensitivity m, L2 √m for m classifiers. It may
+    also change how many people satisfy a condition, so that shares of these have no sensitivity.
 
     Examples
     --------
@@ -104,8 +106,14 @@ class ErrorRates(Statistic):
     def units(self, public: Public) -> float:
         return max(1.0, float(self._members(public).sum())) if self.scale == "fractions" else 1.0
 
-    def sensitivity(self, public: Public) -> tuple[float, float]:
-        """The L1 and L2 sensitivities of the numbers of errors, one person replaced."""
+    def sensitivity(self, public: Public) -> tuple[float, float] | None:
+        """The L1 and L2 sensitivities of the numbers of errors, one person replaced.
+
+        None for shares of the people who satisfy a condition: a replaced person may change their number, and
+        rates of nobody are missing.
+        """
+        if self.scale == "fractions" and isinstance(self.subset, Condition):
+            return None
         return float(len(self.classifiers)), sqrt(len(self.classifiers))
 
     def take(self, people: IntArray, public: Public) -> ErrorRates:
@@ -151,6 +159,10 @@ class ErrorRates(Statistic):
         if isinstance(self.subset, Mask):
             told.append("who is in the subset, by the order of the people's file")
         return "; ".join(told)
+
+    @property
+    def of_everybody(self) -> bool:
+        return self.subset is None
 
     @property
     def no_population(self) -> str:

@@ -82,10 +82,9 @@ class Marginals(Statistic):
     This is the attribute reduction of the contingency-tables paper (Sec. 2) with every cell
     pattern used, not only "all ones". Replacing one person moves two cells of each table by one each:
     L1 sensitivity 2t, L2 sensitivity √(2t) for t tables. It is public who is in a cell, so a rate times N_c
-    is a count whose error is N_c times the rate's. The cell that the old person leaves and the cell that the
-    new one enters each have rates that move by at most 2 in sum and √2 in length: L1 4t, L2 2√t. The rates of
-    a cell without people are missing. With weights, s_i is multiplied by w_i and N_c becomes W_c = Σ w_i;
-    sums of weights prove nothing.
+    is a count whose error is N_c times the rate's. The rates of a cell without people are missing, so that
+    one person may decide whether they are: rates have no sensitivity. With weights, s_i is multiplied by w_i
+    and N_c becomes W_c = Σ w_i; sums of weights prove nothing.
 
     Examples
     --------
@@ -141,12 +140,14 @@ class Marginals(Statistic):
         return 2 * sum(sizes_of(public, self.sets(public)))
 
     def sensitivity(self, public: Outline) -> tuple[float, float] | None:
-        """The L1 and L2 sensitivities of the published numbers, one person replaced; None with weights."""
-        tables = len(self.sets(public))
-        if self.weights is not None:  # the new person's weight is not known
+        """The L1 and L2 sensitivities of the published numbers, one person replaced; None if unknown.
+
+        They are unknown with weights, since the new person's weight is. Rates have none: a cell that loses
+        its only person loses its rates, and no noise hides that they are missing.
+        """
+        if self.weights is not None or self.scale == RATES:
             return None
-        if self.scale == RATES:
-            return 4.0 * tables, 2 * sqrt(tables)
+        tables = len(self.sets(public))
         return 2.0 * tables, sqrt(2.0 * tables)
 
     def settle(self, public: Outline, *, secret: bool = True) -> Statistic:

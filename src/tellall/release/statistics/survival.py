@@ -40,11 +40,11 @@ class SurvivalCurve(Statistic):
     S(t) = Π_{t_k ≤ t} (1 − d_k/n_k): n_k people were seen at least until t_k, which is public, and d_k of
     those last seen at t_k had the event. So d_k = n_k (1 − S(t_k)/S(t_{k−1})) as long as the curve is above
     zero: a count of the secret among the people of one time, exact on an exact curve. To first order, errors
-    in S(t_k) and S(t_{k−1}) move it by n_k/S(t_{k−1}) and n_k S(t_k)/S(t_{k−1})² times their size, so a
-    rounded curve proves nothing. On a coarser grid, the ratio of S over an interval with D events is a
-    product of D factors 1 − 1/m, where m is between the number of people seen until its first time and one
-    more than the number seen beyond its last. That bounds D from both sides; if only one whole number fits,
-    it is an equation. How far one person can move a curve is not known.
+    in S(t_k) and S(t_{k−1}) move it by n_k/S(t_{k−1}) and n_k S(t_k)/S(t_{k−1})² times their size. That is
+    no bound, so only an exact curve proves anything. On a coarser grid, the ratio of S over an interval with
+    D events is a product of D factors 1 − 1/m, where m is between the number of people seen until its first
+    time and one more than the number seen beyond its last. That bounds D from both sides; if the curve is
+    exact and only one whole number fits, it is an equation. How far one person can move a curve is not known.
 
     Examples
     --------
@@ -123,13 +123,14 @@ class SurvivalCurve(Statistic):
         operator = Sparse(csr_array(entries, shape=(values.size, public.n)))
         place = np.full(public.n, -1, dtype=np.intp)
         place[who[seen]] = row_of[seen]
-        # an exact curve has whole numbers of events; any other is used to first order and proves nothing
+        # an exact curve has whole numbers of events; without them it proves nothing, whatever is declared
         exact = bool((np.abs(target - np.rint(target))[~np.isnan(target) & (doubt == 0)] < _WHOLE).all())
         if exact:
             target = np.where(doubt == 0, np.rint(target), target)
         else:
             doubt = np.maximum(doubt, _ROOM)
-        return Equations(operator, target, group_rows(place[None, :]).index, gain, gain, doubt, COUNT_FLOOR)
+        alike = group_rows(place[None, :]).index
+        return Equations(operator, target, alike, gain, np.inf, doubt, COUNT_FLOOR)
 
 
 def _check_grid(grid: Sequence[float]) -> tuple[float, ...]:
@@ -212,11 +213,12 @@ class _Curve:
 def _events_between(ratio: float, most: float, least: float) -> tuple[float, float]:
     """The least and the largest whole number of events for which the curve falls by that ratio.
 
-    Each event is a factor 1 − 1/m with m from ``least`` to ``most``.
+    Each event is a factor 1 − 1/m with m from ``least`` to ``most``. If no whole number fits, those on both
+    sides, so that none of them is certain.
     """
     fall = -np.log(ratio)
     slowest = -np.log1p(-1 / most) if most > 1 else np.inf
     fastest = -np.log1p(-1 / least) if least > 1 else np.inf
     low = np.ceil(fall / fastest - _WHOLE) if np.isfinite(fastest) else float(fall > _WHOLE)
     high = np.floor(fall / slowest + _WHOLE) if np.isfinite(slowest) else float(fall > _WHOLE)
-    return float(low), float(max(high, low))
+    return float(min(low, high)), float(max(low, high))

@@ -1,0 +1,30 @@
+"""Cell keys: only the plan has them, and changes made by clicking keep them."""
+
+from __future__ import annotations
+
+from tellall.serve import views
+
+TABLE = [[-1.0, 0.5], [1.0, 0.5]]
+PLANNED = [
+    {"name": "a", "protect": [{"kind": "CellKey", "table": TABLE, "key": 12345}]},
+    {"name": "b", "protect": [{"kind": "Rounding", "base": 5.0}]},
+]
+WITHOUT = {"kind": "CellKey", "table": TABLE}
+
+
+def test_a_remedy_keeps_the_cell_keys_of_the_plan() -> None:
+    changed = [
+        {"name": "a", "protect": [WITHOUT]},
+        {"name": "b", "protect": [{"kind": "Rounding", "base": 10.0}]},
+    ]
+    document = {"remedy": {"found": True, "entries": changed}, "not_checked": []}
+    made = views.remedied(document, PLANNED)
+    assert made == [PLANNED[0], changed[1]]
+
+
+def test_a_point_of_the_slider_keeps_the_cell_key_of_the_plan() -> None:
+    hidden = {"kind": "Suppression", "below": 5.0}
+    release = {"name": "a", "points": [{"protect": [WITHOUT, hidden]}]}
+    made = views.protected(PLANNED, release, 0)
+    assert made[0]["protect"] == [{**WITHOUT, "key": 12345}, hidden]
+    assert made[1] is PLANNED[1]

@@ -119,8 +119,17 @@ def _numbers(attack: ta.Reconstruction) -> list[Any]:
     return [*known, attack.interval, attack.limits.low, attack.limits.high]
 
 
-@pytest.mark.parametrize("kind", PEOPLE)
-@pytest.mark.parametrize("protect", PROTECTIONS, ids=repr)
+# every protection with some kinds of people, every kind with some protections; `make test-slow` tries all
+PAIRS = [
+    pytest.param(
+        kind, protect, id=f"{protect}-{kind}", marks=[pytest.mark.slow] if (row + column) % 3 else []
+    )
+    for row, protect in enumerate(PROTECTIONS)
+    for column, kind in enumerate(PEOPLE)
+]
+
+
+@pytest.mark.parametrize(("kind", "protect"), PAIRS)
 def test_each_draw_as_alone(kind: str, protect: tuple[Protection, ...]) -> None:
     """All statistics share one setting, as the releases of an audit do."""
     people = PEOPLE[kind]

@@ -212,16 +212,15 @@ class _Problem:
         with np.errstate(under="ignore", over="ignore", invalid="ignore"):
             scale = special.xlogy(c, c) - special.xlogy(1.0 + c, 1.0 + c)
             rest = np.exp(self._exponent(c[:, None]).real[:, 0] + np.where(self.leftward, 0.0, scale))
-        known = np.isfinite(error)
-        far = np.where(known, 2.0 * error, np.inf)
-        if not (np.fmin(far, rest) <= _ACCURATE).all():
-            worst = float(self.eps[np.argmax(~(np.fmin(far, rest) <= _ACCURATE))])
+        rest = np.where(np.isnan(rest), np.inf, rest)
+        failed = ~(np.minimum(2.0 * error, rest) <= _ACCURATE)
+        if failed.any():
             raise SolverFailed(
-                f"δ between these normal laws at ε = {worst:g} cannot be computed to {_ACCURATE:g}. "
-                "Merge or drop coordinates whose spread differs by many orders of magnitude."
+                f"δ between these normal laws at ε = {self.eps[failed][0]:g} cannot be computed to "
+                f"{_ACCURATE:g}. Drop coordinates whose spread differs by many orders of magnitude."
             )
-        upper = np.where(known, np.minimum(value + np.where(known, error, 0.0), 1.0), 1.0)
-        return np.where(self.leftward, upper, np.fmin(upper, rest))
+        proved = np.where(self.leftward, 1.0, rest)
+        return np.where(rest <= 2.0 * error, proved, np.minimum(value + error, 1.0))
 
     def _exponent(self, s: NDArray[Any]) -> NDArray[np.complex128]:
         """Returns K(s) − sε for every row and every column of `s`."""
@@ -261,7 +260,10 @@ class _Problem:
             # From one octave to the next the transform falls at least as it did before; 100 for safety.
             ratio = np.minimum(fast / np.maximum(slow, 1e-300), 1.0)
             error = 100.0 * fast * ratio**2 + 8.0 * np.finfo(float).eps * size + tail
-        return total, np.where(np.isfinite(total) & np.isfinite(error), error, np.inf)
+            # What is no probability is wrong, whatever its estimated error.
+            least = np.where(self.leftward, -1.0, 0.0)
+            possible = (total >= least - error) & (total <= least + 1.0 + error)
+        return total, np.where(np.isfinite(error) & possible, error, np.inf)
 
     def _upward(self, s: NDArray[np.complex128], exponent: NDArray[np.complex128]) -> Floats:
         """Returns bounds on the integral from each point straight up to infinity.

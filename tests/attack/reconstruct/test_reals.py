@@ -290,6 +290,15 @@ def test_numbers_next_to_their_limit_do_not_contradict_their_sums(seed):
     assert found.stats["misfit"] < 0.01
 
 
+@pytest.mark.parametrize("bounds", [(1e9, None), (None, -1e9)])
+def test_limits_that_the_values_rule_out_are_said_to_contradict_them(bounds):
+    rng = np.random.default_rng(0)
+    people = ta.Dataset.from_arrays(rng.integers(0, 2, (12, 2)), rng.normal(size=12))
+    release = ta.publish(people, ta.Sums(2), ta.Gaussian(1.0), rng=0)
+    found = ta.reconstruct(release, people.public, bounds=bounds)
+    assert found.status.word == "contradictory"
+
+
 def test_few_means_that_say_nothing_about_the_spread_are_attacked():
     """The likeliest spread is so wide that rounding hides it beside values that are exact."""
     rng = np.random.default_rng(389)

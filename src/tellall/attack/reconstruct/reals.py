@@ -330,9 +330,10 @@ def _within(
     usual = found.model.covariates[:, : given.used] @ beta
     centre = _sums(usual, index, size)
     spread = max(float(np.sqrt(given.variance)), 1e-300)
-    far = _FAR * max(spread, float(np.abs(usual).max()), 1e-300)
-    low = max(known.low, float(usual.min()) - far)
-    high = min(known.high, float(usual.max()) + far)
+    ends = [each for each in (known.low, known.high) if np.isfinite(each)]
+    far = _FAR * max(spread, *np.abs([usual.min(), usual.max(), *ends]))
+    low = max(known.low, min(float(usual.min()), known.high) - far)
+    high = min(known.high, max(float(usual.max()), known.low) + far)
     problem = BoxProblem(
         system.operator, 1 / system.rows.spread**2, 1 / (spread**2 * size), centre, low * size, high * size
     )

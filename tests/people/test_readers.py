@@ -199,8 +199,9 @@ def test_text_in_another_dialect_is_refused_by_line_and_column(tmp_path, content
         ta.read(path, secret="ill")
     text = str(caught.value)
     assert text.endswith(says)
-    assert "people.csv" in text
-    assert not any(word in text for word in ("SECRET", "Ann", "37"))
+    _, name, said = text.partition("people.csv")  # the folder may have any number in its name
+    assert name
+    assert not any(word in said for word in ("SECRET", "Ann", "37"))
 
 
 @pytest.mark.parametrize(

@@ -43,7 +43,8 @@ class Checkpoint:
     how many pieces there are and how long each is, and nothing else. The mask is the output of SHAKE-256 for
     the HMAC of the key and a fresh salt under a random number, which is kept in the folder. Without that
     number, a file's name would let anybody who knows all people but one find out the last by trying. Whoever
-    has the folder can still confirm a guess at all people together, as with any exact count.
+    has the folder can still confirm a guess at all people of a piece together, which for a small area, or for
+    somebody who knows all but a few, is a matter of trying.
 
     Examples
     --------

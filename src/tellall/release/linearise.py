@@ -560,7 +560,7 @@ def _last_below(limit: float, step: float, earlier: Sequence[Protection]) -> flo
         return float(np.ceil(ratio) - 1) * step
     last = next((one for one in reversed(earlier) if one.law.bound), None)
     if last is None:
-        compared = near / round(1 / step)  # a count, or a share of so many people
+        compared = near / round(1 / step)  # a count, or a count over the number of people
     else:
         compared = near * step if isinstance(last, Rounding) or step == round(step) else -math.inf
     return (near if compared < limit else near - 1) * step

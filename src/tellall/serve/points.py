@@ -62,7 +62,9 @@ def measure(
         Task(
             one.name,
             partial(tuple, (places, one, limits, plan)),
-            checkpoint_key("point", plan.as_json(), plan.device, whose, index, one.identity()),
+            None
+            if (known := one.identity()) is None
+            else checkpoint_key("point", plan.as_json(), plan.device, whose, index, known),
         )
         for index, one in enumerate(wanted)
     ]

@@ -233,7 +233,7 @@ def test_noisy_shares_are_the_same_numbers_whatever_they_were(law):
     """0.1 + 0.2 is not 0.3: the last digit of a sum would show what was added up."""
     seen = {float(value) for count in (20, 21) for value in law.perturb(np.full(4000, count / 60), 1)}
     assert len(seen) == len({round(value * 60) for value in seen})
-    odd = law.perturb(np.array([0.1234, np.nan]), 1)  # what is no share keeps its rest
+    odd = law.perturb(np.array([0.1234, np.nan]), 1)  # not a multiple of the unit: the remainder stays
     assert math.remainder((odd[0] - 0.1234) * 60, 1) == pytest.approx(0, abs=1e-9)
     assert np.isnan(odd[1])
 

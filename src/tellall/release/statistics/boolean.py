@@ -55,7 +55,7 @@ def line_through(f: npt.ArrayLike, g: npt.ArrayLike) -> tuple[float, float] | No
 
 
 def truth_table(name: str, ways: int) -> Bits:
-    """The truth table of a function of `ways` variables, of which the secret is the last.
+    """The truth table of a function of `ways` variables, the last of which is the secret.
 
     Parameters
     ----------

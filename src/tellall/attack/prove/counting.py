@@ -55,6 +55,10 @@ class Count:
         """Whether all were counted."""
         return self.least == self.most
 
+    def __repr__(self) -> str:
+        # the numbers may have more digits than Python writes
+        return f"Count: {self}"
+
     def __str__(self) -> str:
         if self.exact:
             return "the only one possible" if self.least == 1 else f"one of {_written(self.least)} possible"
@@ -66,6 +70,19 @@ class Count:
 def _written(number: float) -> str:
     """A count as text: digits, or a power of ten."""
     return f"{round(number):,}" if number < 1_000_000 else f"10^{floor(log10(number))}"
+
+
+def _log(number: Fraction) -> float:
+    """The logarithm of a positive number that may be more, or less, than a float can hold."""
+    return log(number.numerator) - log(number.denominator)
+
+
+def _exp(about: float) -> float:
+    """The number with this logarithm, a whole one if it is more than a float can hold."""
+    doublings = floor(about / log(2))
+    if doublings < 1000:
+        return exp(about)
+    return round(exp(about - doublings * log(2)) * 2**52) << (doublings - 52)
 
 
 def count_secrets(evidence: Evidence, proof: Proof, secret: Secret, *, thorough: bool = True) -> Count | None:
@@ -126,15 +143,14 @@ def _counted(
     least = most = factor * prod(
         (_between(weight, int(u), lower, upper) for u in np.flatnonzero(apart)), start=Fraction(1)
     )
-    about: float | None = log(most) if most else None
+    about: float | None = _log(most) if most else None
     for part, place in parts:
         few, many, guess = _part(part, place, lower[place], upper[place], weight, thorough)
         least, most = least * few, most * many
         about = None if about is None or guess is None else about + guess
     if least == most:
         return Count(int(least), int(most))
-    estimate = None if about is None or about > 700 else exp(about)
-    return Count(floor(least), floor(most), estimate)
+    return Count(floor(least), floor(most), None if about is None else _exp(about))
 
 
 def _between(weight: Weight, unknown: int, lower: Array, upper: Array) -> Fraction:
@@ -156,7 +172,7 @@ def _part(
         listed = every_solution(part, _LIST if thorough else _FEW)
         if listed is not None:
             total = sum((ways(x) for x in listed.solutions), Fraction(0))
-            return total, total, log(total) if total else None
+            return total, total, _log(total) if total else None
     most = prod(
         (
             sum((weight(int(u), x) for x in range(int(low), int(high) + 1)), Fraction(0))
@@ -168,7 +184,7 @@ def _part(
     logs: list[float] = []
     for x, chance in _dives(part, lower, upper) if thorough else ():
         found = seen.setdefault(x.tobytes(), ways(x))
-        logs.append(chance + log(found))
+        logs.append(chance + _log(found))
     if len(logs) < _FEWEST:
         return sum(seen.values(), Fraction(0)), most, None
     top = max(logs)

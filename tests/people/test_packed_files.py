@@ -101,13 +101,19 @@ def test_entities_that_multiply_are_refused(tmp_path):
 
 
 @pytest.mark.parametrize("where", ["XFD1048576", "A1048576"])
-def test_a_sheet_that_claims_to_be_as_large_as_can_be_is_refused_or_read(tmp_path, where):
-    far = (
-        f'<row r="1"><c r="A1"><v>1</v></c></row><row r="1048576"><c r="{where}"><v>1</v></c></row>'.encode()
-    )
-    write_book(tmp_path / "far.xlsx", sheet1=sheet_of(far, b'<dimension ref="A1:XFD1048576"/>'))
+def test_a_sheet_that_claims_to_be_as_large_as_can_be_is_read(tmp_path, where):
+    far = f'<row r="1"><c r="A1"><v>1</v></c></row><row r="1048576"><c r="{where}"><v>2</v></c></row>'
+    whole = sheet_of(far.encode(), b'<dimension ref="A1:XFD1048576"/>')
+    write_book(tmp_path / "far.xlsx", sheet1=whole)
+    lines = sheets.read_cells(tmp_path / "far.xlsx")
+    assert [line for line in lines if line] == [[1], [None] * (16383 * ("X" in where)) + [2]]
+
+
+def test_a_sheet_of_more_cells_than_a_table_has_is_refused(tmp_path):
+    wide = "".join(f'<row r="{i}"><c r="XFD{i}"><v>1</v></c></row>' for i in range(1, 400)).encode()
+    write_book(tmp_path / "wide.xlsx", sheet1=sheet_of(wide))
     with pytest.raises(ta.InvalidInput, match="at most 5,000,000 cells in 1,048,576 lines"):
-        read_table(tmp_path / "far.xlsx")
+        read_table(tmp_path / "wide.xlsx")
 
 
 def test_parquet_of_more_rows_than_memory_holds_is_refused(tmp_path, monkeypatch):

@@ -22,7 +22,7 @@ from tellall.core.errors import InvalidInput, invalid
 from tellall.core.text import one_line, said_safely
 from tellall.people.columns import LARGEST_EXACT, Bins
 from tellall.people.dataset import Dataset
-from tellall.people.sheets import SHEETS, encoding_of, in_utf8, read_cells
+from tellall.people.sheets import SHEETS, Sheet, encoding_of, in_utf8, read_sheet
 
 __all__ = [
     "DELIMITED",
@@ -177,21 +177,49 @@ def _read_text(file: Path, delimiter: str | None, *, printed: bool) -> PeopleTab
 
 def _read_sheet(file: Path) -> PeopleTable:
     """The columns of the first sheet of a workbook, named in its first line; values only, never formulas."""
-    lines = [line for line in read_cells(file) if any(value is not None for value in line)]
-    names = [] if not lines else ["" if name is None else str(name).strip() for name in lines[0]]
-    while names and not names[-1]:
-        names.pop()
+    sheet = read_sheet(file)
+    filled = {
+        number: line
+        for number, line in enumerate(sheet.lines, start=1)
+        if any(value is not None for value in line)
+    }
+    header, *lines = filled.values() if filled else [[]]
+    names = _names_in(header)
     _check_names(file, names)
-    for number, line in enumerate(lines[1:], start=2):
+    for number, line in list(filled.items())[1:]:
         if any(value is not None for value in line[len(names) :]):
             raise _unreadable(file, f"Line {number:,} has more values than the header, {len(names):,}.")
-    wide = [[*line, *[None] * (len(names) - len(line))] for line in lines[1:]]
+    _refuse_parts(file, sheet, names)
+    wide = [[*line, *[None] * (len(names) - len(line))] for line in lines]
     table = PeopleTable({name: _cells([row[j] for row in wide]) for j, name in enumerate(names)})
+    name = f"'{one_line(sheet.name)}'"
+    beside = f"; {count_of(len(sheet.others), 'other sheet')} not read" if sheet.others else ""
+    hidden = f" {count_of(sheet.hidden, 'hidden line')} read as well." if sheet.hidden else ""
+    columns = count_of(len(names), "column")
     table.assumed = (
-        f"{one_line(file.name)} was read as a spreadsheet: the first sheet, {count_of(len(names), 'column')} "
-        "named in line 1, values and not formulas."
+        f"{one_line(file.name)} was read as a spreadsheet: the first sheet, {name}{beside}; "
+        f"{columns} named in line {min(filled):,}, values and not formulas.{hidden}"
     )
     return table
+
+
+def _names_in(line: list[Any]) -> list[str]:
+    """The names of columns in a line of a sheet."""
+    names = ["" if name is None else str(name).strip() for name in line]
+    while names and not names[-1]:
+        names.pop()
+    return names
+
+
+def _refuse_parts(file: Path, sheet: Sheet, names: list[str]) -> None:
+    """Refuses sheets that show some of the people or of their values in another place."""
+    if sheet.merged:
+        advice = f"Cells {one_line(sheet.merged[0])} are merged into one. Unmerge them, and fill each."
+        raise _unreadable(file, advice)
+    for other, first in sheet.others.items():
+        if _names_in(first) == names:
+            why = f"The sheets '{one_line(sheet.name)}' and '{one_line(other)}' have the same columns."
+            raise _unreadable(file, f"{why} Put everybody on one sheet, and remove the other.")
 
 
 def _cells(values: list[Any]) -> Any:

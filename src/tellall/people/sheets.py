@@ -14,8 +14,9 @@ import secrets
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -24,8 +25,9 @@ from tellall.algebra.operators.base import HOST
 from tellall.core.claims import clear_leftovers, held_open
 from tellall.core.errors import InvalidInput, invalid
 from tellall.core.text import said_safely
+from tellall.people.sheet_faults import faults_of
 
-__all__ = ["SHEETS", "TEXTS", "decoded", "encoding_of", "in_utf8", "read_cells"]
+__all__ = ["SHEETS", "TEXTS", "Sheet", "decoded", "encoding_of", "in_utf8", "read_cells", "read_sheet"]
 
 TEXTS = (".csv", ".tsv", ".tab", ".txt")
 SHEETS = (".xlsx", ".xlsm")
@@ -189,11 +191,11 @@ def decoded(raw: bytes) -> tuple[str, str]:
 
 
 def read_cells(path: str | Path, *, sheet: str | None = None) -> list[list[Any]]:
-    """The cells of each line of a CSV file (also .csv.gz) or of a sheet, by default the first sheet."""
+    """The cells of each line of a CSV file (also .csv.gz) or of a sheet, by default the first shown."""
     file = Path(path)
     ending = Path(file.stem).suffix.lower() if file.suffix.lower() == ".gz" else file.suffix.lower()
     if ending in SHEETS and file.suffix.lower() != ".gz":
-        return _read_sheet(file, sheet)
+        return read_sheet(file, sheet).lines
     if ending not in TEXTS:
         raise invalid("table", f"a file ending in {', '.join((*TEXTS, *SHEETS))}", file)
     try:
@@ -230,7 +232,36 @@ def _with_points(lines: list[list[Any]]) -> list[list[Any]]:
     return [[plain(text) for text in line] for line in lines]
 
 
-def _read_sheet(file: Path, sheet: str | None) -> list[list[Any]]:
+@dataclass(frozen=True)
+class Sheet:
+    """A sheet of a workbook, whole.
+
+    Attributes
+    ----------
+    name
+        What it is called.
+    lines
+        The cells of each line, up to the last one that is filled.
+    merged
+        The cells merged into one, as in ``A2:A5``; only the first of them holds the value.
+    hidden
+        How many of its lines are hidden; they are read as well.
+    others
+        The other sheets with something in them, each with its first line that is not empty.
+    """
+
+    name: str
+    lines: list[list[Any]]
+    merged: tuple[str, ...]
+    hidden: int
+    others: Mapping[str, list[Any]]
+
+
+def read_sheet(file: Path, name: str | None = None) -> Sheet:
+    """A sheet of a workbook; by default the first that is not hidden.
+
+    How large a sheet says that it is counts for nothing: programs that add lines leave the old size behind.
+    """
     if find_spec("openpyxl") is None:
         raise InvalidInput(
             "Reading .xlsx files needs openpyxl. Install it with: pip install 'tellall[excel]'"
@@ -243,25 +274,42 @@ def _read_sheet(file: Path, sheet: str | None) -> list[list[Any]]:
     try:
         with file.open("rb") as raw:
             book = openpyxl.load_workbook(raw, read_only=True, data_only=True, keep_links=False)
-            names = book.sheetnames
-            if sheet is not None and sheet not in names:
-                raise invalid("sheet", f"a sheet of {file.name}", sheet)
-            page = book[sheet or names[0]]
-            lines: list[list[Any]] = []
-            cells = 0
-            for row in page.iter_rows(values_only=True):
-                lines.append(list(row))
-                cells += len(row)
-                if cells > _MOST_CELLS or len(lines) > _MOST_LINES:
-                    rule = f"a sheet of at most {_MOST_CELLS:,} cells in {_MOST_LINES:,} lines"
-                    raise invalid("table", rule, file)
-            return lines
+            pages = {page.title: page for page in book.worksheets}
+            if name is not None and name not in pages:
+                raise invalid("sheet", f"a sheet of {file.name}", name)
+            shown = [title for title, page in pages.items() if page.sheet_state == "visible"]
+            chosen = name or (shown or list(pages))[0]
+            with pages[chosen]._get_source() as source:
+                faults = faults_of(source)
+            if faults.unread:
+                raise invalid("table", "a spreadsheet whose cells can all be read", file, faults.unread)
+            lines = list(_lines_of(pages[chosen], file))
+            firsts = {title: _first_line(page, file) for title, page in pages.items() if title != chosen}
+            others = {title: line for title, line in firsts.items() if line}
+            return Sheet(chosen, lines, faults.merged, faults.hidden, others)
     except InvalidInput:
         raise
     except Exception as error:  # a foreign format can break its reader in any way
         raise invalid(
             "table", "a readable spreadsheet", file, f"openpyxl failed with {said_safely(error)}."
         ) from None
+
+
+def _lines_of(page: Any, file: Path) -> Iterator[list[Any]]:
+    """Yields the cells of each line of a page, however large the page says that it is."""
+    page.reset_dimensions()
+    cells = 0
+    for number, row in enumerate(page.iter_rows(values_only=True), start=1):
+        cells += len(row)
+        if cells > _MOST_CELLS or number > _MOST_LINES:
+            rule = f"a sheet of at most {_MOST_CELLS:,} cells in {_MOST_LINES:,} lines"
+            raise invalid("table", rule, file)
+        yield list(row)
+
+
+def _first_line(page: Any, file: Path) -> list[Any]:
+    """The first line of a page with a value in it; empty if there is none."""
+    return next((line for line in _lines_of(page, file) if any(value is not None for value in line)), [])
 
 
 def _refuse_large(file: Path) -> None:

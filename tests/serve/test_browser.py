@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 import json
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 from tests.report.pages import CHROMIUM, NASTY, axe_core
+from tests.serve.doors import ask, until
 
 pytestmark = pytest.mark.browser
 
@@ -93,14 +94,6 @@ def tab(browser: Any, width: int = 1280, scheme: str = "light") -> Iterator[Any]
     yield page
     page.close()
     assert heard == []
-
-
-def until(true: Any) -> None:
-    """Waits for something; the page's policy forbids to wait within it."""
-    end = time.monotonic() + 30
-    while not true():
-        assert time.monotonic() < end
-        time.sleep(0.05)
 
 
 class Clicks:
@@ -462,3 +455,30 @@ def drop(page: Any, name: str, text: str) -> None:
         }""",
         [name, text],
     )
+
+
+def test_a_file_leads_into_the_page_and_nobody_sees_how(browser, server):
+    with contextlib.closing(browser.new_page()) as page:
+        page.goto(server.page.as_uri())
+        page.wait_for_url(server.address)
+        assert page.locator("input[type=file]").count()
+        until(lambda: not server.page.parent.exists())
+        page.reload()
+        assert page.locator("input[type=file]").count()
+        for _ in range(3):  # neither the file nor the ticket is in the history
+            page.go_back()
+        assert server.process.poll() is None
+        page.goto(server.address)
+        assert page.locator("input[type=file]").count()
+    server.end()
+
+
+def test_the_owner_reads_that_somebody_else_was_first(browser, server):
+    assert ask(server.ticket)[0] == 200
+    with contextlib.closing(browser.new_page()) as page:
+        page.goto(server.page.as_uri() if server.page.exists() else server.ticket)
+        page.wait_for_url(server.ticket)
+        assert "somebody else used the ticket" in page.content()
+    server.process.communicate(timeout=60)
+    assert server.process.returncode != 0
+    assert ask(server.address)[0] == 0

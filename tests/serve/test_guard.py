@@ -148,15 +148,68 @@ def test_a_form_that_is_no_text_is_refused(client):
     assert answer.status == 400
 
 
-def test_a_ticket_opens_the_page_once(client):
-    ticket = client.app.ticket()
-    assert client.ask(f"/{ticket}/", host="evil.example").status == 421  # and is spent by that
+FROM_A_FILE = [
+    ("sec-fetch-site", "cross-site"),
+    ("sec-fetch-mode", "navigate"),
+    ("sec-fetch-dest", "document"),
+]
+
+
+@pytest.mark.parametrize("headers", [[], FROM_A_FILE])
+def test_a_ticket_opens_the_page_once(client, headers):
+    ticket = client.app.ticket().word
+    answer = client.ask(f"/{ticket}/", headers=headers)
+    assert answer.status == 200
+    assert f'content="0; url=http://{HOST}{HERE}/"' in answer.text
+    assert "default-src 'none'" in answer.headers["content-security-policy"]
+    assert answer.headers["cache-control"] == "no-store"
+    assert client.get("/").status == 200
+    assert client.log == []
+
+
+def test_a_ticket_that_is_shown_twice_stops_everything(client):
+    stopped = []
+    client.app.on_theft = lambda: stopped.append(True)
+    ticket = client.app.ticket().word
+    assert client.ask(f"/{ticket}/").status == 200  # somebody; who, nobody knows
+    answer = client.ask(f"/{ticket}/", headers=FROM_A_FILE)
+    assert answer.status == 403
+    assert "somebody else used the ticket" in answer.text
+    assert HERE not in answer.text
+    assert stopped == [True]
+    for path in ("/", "/static/page.css"):
+        assert client.get(path).status == 403  # the address is void, for whoever has it
+    assert stopped == [True]
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        {"host": "evil.example"},
+        {"method": "POST"},
+        {"method": "HEAD"},
+        {"headers": [("sec-fetch-mode", "cors")]},
+        {"headers": [("origin", "http://evil.example")]},
+        {"more": "case/0123456789abcdef/plan"},
+    ],
+)
+def test_a_ticket_shown_in_another_way_lets_nobody_in_and_is_spent(client, request_):
+    ticket = client.app.ticket().word
+    answer = client.ask(f"/{ticket}/{request_.pop('more', '')}", **request_)
+    assert answer.status in (403, 421)
+    assert TOKEN not in answer.text
     assert client.ask(f"/{ticket}/").status == 403
+    assert client.app.stolen
+
+
+def test_a_ticket_of_more_than_a_minute_is_void_and_no_alarm(client, monkeypatch):
     ticket = client.app.ticket()
-    answer = client.ask(f"/{ticket}/")
-    assert (answer.status, answer.headers["location"]) == (303, f"{HERE}/")
-    assert client.ask(f"/{ticket}/").status == 403
-    assert client.ask(f"/{ticket}/case/0123456789abcdef/plan").status == 403
+    ticket.end()
+    answer = client.ask(f"/{ticket.word}/")
+    assert answer.status == 403
+    assert "more than a minute old" in answer.text
+    assert not client.app.stolen
+    assert client.get("/").status == 200
 
 
 def test_a_websocket_is_closed(client: Client):

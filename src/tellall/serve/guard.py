@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hmac
 import re
-import secrets
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
 from tellall.core.text import one_line
+from tellall.serve.door import Ticket, Visit, page_leading_to
 
-__all__ = ["LARGEST_FILE", "LARGEST_FORM", "POLICY", "Guard", "refusal"]
+__all__ = ["LARGEST_FILE", "LARGEST_FORM", "POLICY", "STOLEN", "Guard", "refusal"]
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -72,17 +72,35 @@ def refusal(scope: Scope, *, host: str, token: str) -> tuple[int, str] | None:
     return None
 
 
+STOLEN = (
+    "somebody else used the ticket that was made for your browser, so this server has stopped and its "
+    "address is void. Another user or program of this machine may have seen your audits. Find out who it "
+    "was, then start tellall serve --no-browser again"
+)
+_LATE = "the ticket is more than a minute old; copy the address on the terminal into the browser"
+
+
 class Guard:
-    """Refuses what is not from this machine's own page, in one line of the log; adds the safety headers."""
+    """Refuses what is not from this machine's own page, in one line of the log; adds the safety headers.
+
+    Attributes
+    ----------
+    stolen
+        Whether a ticket was shown twice, so that one of the two was somebody else; nothing is answered then.
+    on_theft
+        Called when that happens.
+    """
 
     def __init__(self, app: Any, *, host: str, token: str, log: Callable[[str], None]) -> None:
         self.app, self.host, self.token, self.log = app, host, token, log
-        self._ticket = ""
+        self.stolen = False
+        self.on_theft: Callable[[], None] = lambda: None
+        self._tickets: list[Ticket] = []
 
-    def ticket(self) -> str:
-        """A word that replaces the token once: other users of this machine see how a browser is started."""
-        self._ticket = secrets.token_urlsafe(24)
-        return self._ticket
+    def ticket(self) -> Ticket:
+        """A ticket that replaces the token once."""
+        self._tickets.append(Ticket())
+        return self._tickets[-1]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answers a request, or refuses it."""
@@ -90,16 +108,19 @@ class Guard:
             if scope["type"] == "websocket":
                 await send({"type": "websocket.close", "code": 1008})
             return
-        if self._ticket and scope["path"] == f"/{self._ticket}/":
-            used, self._ticket = self._ticket, ""
-            if refusal(scope, host=self.host, token=used) is None:
-                await _plain(send, 303, "", Location=f"/{self.token}/")
-                return
-        wrong = refusal(scope, host=self.host, token=self.token)
+        visit = self._visit(scope)
+        if visit is Visit.AGAIN and not self.stolen:
+            self.stolen = True
+            self.on_theft()
+        wrong = (403, STOLEN) if self.stolen else self._refusal(scope, visit)
         if wrong is not None:
             code, why = wrong
             self.log(f"refused {one_line(scope['method'], 10)}: {why}")
             await _plain(send, code, f"Refused: {why}.\n")
+            return
+        if visit is Visit.FIRST:  # a redirection would count as coming from the file with the ticket
+            page = page_leading_to(f"http://{self.host}/{self.token}/")
+            await _plain(send, 200, page, **{"Content-Type": "text/html; charset=utf-8"})
             return
 
         async def with_headers(message: MutableMapping[str, Any]) -> None:
@@ -114,6 +135,31 @@ class Guard:
             await send(message)
 
         await self.app({**scope, "root_path": f"/{self.token}"}, receive, with_headers)
+
+    def _visit(self, scope: Scope) -> Visit:
+        """What the first part of the path is worth as a ticket; showing a ticket spends it."""
+        word = scope["path"].encode(errors="replace").split(b"/")[1:2]
+        visits = [ticket.show(word[0]) for ticket in self._tickets] if word else []
+        return next((visit for visit in visits if visit is not Visit.NONE), Visit.NONE)
+
+    def _refusal(self, scope: Scope, visit: Visit) -> tuple[int, str] | None:
+        """Why a request is not answered; None if it is."""
+        if visit is Visit.NONE:
+            return refusal(scope, host=self.host, token=self.token)
+        return (403, _LATE) if visit is Visit.LATE else _ticket_refusal(scope, host=self.host)
+
+
+def _ticket_refusal(scope: Scope, *, host: str) -> tuple[int, str] | None:
+    """Why a ticket lets nobody in; None if it does. It comes from a file, so from another site or none."""
+    headers = [(name.decode("latin-1").lower(), value.decode("latin-1")) for name, value in scope["headers"]]
+    if [value for name, value in headers if name == "host"] != [host]:
+        return 421, "another host name"
+    if scope["method"] != "GET" or scope["path"].count("/") != 2 or not scope["path"].endswith("/"):
+        return 403, "no page of a ticket"
+    known = dict(headers)
+    if known.get("sec-fetch-mode", "navigate") != "navigate" or known.get("origin", "null") != "null":
+        return 403, "a ticket that another page shows"
+    return None
 
 
 async def _plain(send: Send, code: int, text: str, **more: str) -> None:

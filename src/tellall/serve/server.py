@@ -5,16 +5,16 @@ from __future__ import annotations
 import secrets
 import socket
 import sys
-import threading
-import webbrowser
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
 
 from tellall.core.curator_key import CuratorKey
-from tellall.core.errors import invalid
+from tellall.core.errors import TellallError, invalid
 from tellall.serve.app import make_app
 from tellall.serve.cases import Home, default_folder
+from tellall.serve.door import browser_started
+from tellall.serve.guard import STOLEN
 from tellall.serve.runs import AuditRuns
 
 __all__ = ["Server"]
@@ -49,6 +49,7 @@ class Server:
             self._socket.close()
             raise invalid("--port", "one that is free", f"{port} ({error.strerror})") from None
         self._socket.listen(64)  # requests that come before it answers wait
+        self._log = lambda line: log(f"tellall serve: {line}")
         token, host = secrets.token_urlsafe(24), f"{HOST}:{self._socket.getsockname()[1]}"
         self.address = f"http://{host}/{token}/"
         self._app = make_app(
@@ -58,7 +59,7 @@ class Server:
             token=token,
             seed=seed,
             key=key,
-            log=lambda line: log(f"tellall serve: {line}"),
+            log=self._log,
         )
 
     def run(self, *, open_browser: bool = False) -> None:
@@ -77,13 +78,19 @@ class Server:
         )
         self.home.clear()
         self.runs.resume(self.home)
-        if open_browser:
-            once = f"http://{self._app.host}/{self._app.ticket()}/"
-            threading.Thread(target=webbrowser.open, args=(once,), daemon=True).start()
         sys.stdout.flush()
+        server = uvicorn.Server(config)
+        self._app.on_theft = lambda: setattr(server, "should_exit", True)
         try:
-            with suppress(KeyboardInterrupt):
-                uvicorn.Server(config).run(sockets=[self._socket])
+            with suppress(KeyboardInterrupt), self._browser() if open_browser else nullcontext():
+                server.run(sockets=[self._socket])
         finally:
             self.runs.end()
             self._socket.close()
+        if self._app.stolen:
+            raise TellallError(f"{STOLEN[0].upper()}{STOLEN[1:]}.")
+
+    def _browser(self) -> AbstractContextManager[None]:
+        """A browser that is started with a ticket."""
+        ticket = self._app.ticket()
+        return browser_started(f"http://{self._app.host}/{ticket.word}/", ticket, self._log)

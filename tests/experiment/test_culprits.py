@@ -1,30 +1,13 @@
-"""What each part of a plan adds, and who is learnt, in counts that tell of nobody."""
-
-from itertools import combinations, pairwise
+"""What each part of a plan adds, and where who is learnt is counted."""
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import tellall as ta
 from tellall.core import files as store
 from tellall.core.schemas.documents import AuditDocument, CulpritsDocument
-from tellall.experiment.culprits import (
-    Crowd,
-    derivable,
-    find_culprits,
-    may_be_shown,
-    merged,
-    who_is_learnt,
-    with_culprits,
-)
+from tellall.experiment.culprits import find_culprits, with_culprits
 from tellall.experiment.plans.places import places_of
-
-
-def told(group: int, count: int) -> bool:
-    """Whether a count of so many in a group tells of single people."""
-    return 1 <= count <= 4 or group - count <= 4
 
 
 def people_of(seed: int = 0, n: int = 120) -> ta.Dataset:
@@ -98,63 +81,19 @@ def test_what_passes_has_no_culprits(audit):
     assert find_culprits(people_of(n=40), places_of(people_of(n=40), quiet.plan), quiet) is None
 
 
-crowds = st.lists(st.tuples(st.integers(1, 40), st.integers(0, 40)), min_size=1, max_size=8)
-
-
-@given(crowds)
-def test_merged_counts_may_be_shown_and_hold_everybody(sizes):
-    sizes = [(group, min(count, group)) for group, count in sizes]
-    learnt = np.concatenate([np.arange(group) < count for group, count in sizes])
-    edges = np.cumsum([0, *(group for group, _ in sizes)])
-    index = np.arange(learnt.size)
-    rows = merged(
-        [Crowd((str(i),), (index >= a) & (index < b)) for i, (a, b) in enumerate(pairwise(edges))],
-        learnt,
-    )
-    assert np.array_equal(sum(row.people.astype(int) for row in rows), np.ones(learnt.size, dtype=int))
-    assert [value for row in rows for value in row.values] == [str(i) for i in range(len(sizes))]
-    if len(rows) > 1:
-        for row in rows:
-            group, count = int(row.people.sum()), int((row.people & learnt).sum())
-            assert may_be_shown(row.people, learnt)
-            assert count == 0 or not told(group, count)
-
-
-@settings(max_examples=30, deadline=None)
-@given(st.integers(0, 2**32 - 1), st.integers(20, 300), st.floats(0, 1))
-def test_no_count_that_follows_from_those_shown_tells_of_single_people(seed, n, rate):
-    """Columns that hold each other (town, county) are where differences tell."""
-    rng = np.random.default_rng(seed)
-    town = rng.integers(0, 6, n)
-    frame = {"town": town.astype(str), "county": (town // 2).astype(str), "sex": rng.choice(["f", "m"], n)}
-    people = ta.Dataset.from_frame({**frame, "ill": rng.integers(0, 2, n)}, secret="ill")
-    learnt = rng.random(n) < rate
-    shown = [(n, int(learnt.sum()), np.ones(n, dtype=bool))]
-    for table in who_is_learnt(people.public, learnt):
-        if table["by"] in people.public.names:
-            column = people.public.columns[people.public.names.index(table["by"])]
-            codes = people.public.codes[people.public.names.index(table["by"])]
-            masks = [np.isin(codes, [column.labels.index(v) for v in row["values"]]) for row in table["rows"]]
-        else:
-            alike = people.public.patterns.counts[people.public.patterns.index]
-            ends = {"1": (1, 1), "2 to 4": (2, 4), "5 to 9": (5, 9), "10 or more": (10, n)}
-            masks = [
-                np.any([(alike >= ends[v][0]) & (alike <= ends[v][1]) for v in row["values"]], axis=0)
-                for row in table["rows"]
-            ]
-        for row, mask in zip(table["rows"], masks, strict=True):
-            assert (row["people"], row["learnt"]) == (int(mask.sum()), int((mask & learnt).sum()))
-            assert row["learnt"] == 0 or not told(row["people"], row["learnt"])
-            shown.append((row["people"], row["learnt"], mask))
-    for (group, count, mask), (less, fewer, inside) in combinations(
-        sorted(shown, key=lambda one: -one[0]), 2
-    ):
-        if (inside <= mask).all() and group > less:
-            assert count - fewer == 0 or not told(group - less, count - fewer)
-
-
-def test_a_difference_that_tells_is_found():
-    index = np.arange(60)
-    everybody, town = Crowd(("all",), index >= 0), Crowd(("town",), index < 52)
-    assert derivable([everybody, town], index % 2 == 0)  # eight are outside, four of them learnt
-    assert not derivable([everybody, town], index < 20)
+def test_by_area_no_other_table_counts_who_is_given_away():
+    """Counts by another column could be subtracted from those of areas."""
+    rng = np.random.default_rng(1)
+    frame = {"town": rng.choice(list("ab"), 120)} | {f"c{j}": rng.integers(0, 2, 120) for j in range(6)}
+    frame["ill"] = (rng.random(120) < 0.1 + 0.6 * frame["c0"]).astype(int)
+    people = ta.Dataset.from_frame(frame, secret="ill")
+    releases = [{"name": "counts", "statistic": {"kind": "Marginals", "ways": 4}}]
+    found = {}
+    for by in (None, "town"):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("tellall.experiment.audit.affordable", lambda *_: ("least-squares",))
+            audit = ta.audit(people, {"steps": False, "by": by, "releases": releases})
+        found[by] = find_culprits(people, places_of(people, audit.plan), audit)
+        assert found[by]["learnt"] >= 10
+    assert len(found[None]["who"]) == 1
+    assert found["town"]["who"] == []

@@ -380,9 +380,9 @@ def test_from_a_verdict_to_its_cells(browser, finished):
         seen = page.inner_text("#cells h3")
         page.click(".tables li:last-child button")
         until(lambda: page.inner_text("#cells h3") != seen)
-        page.click("#cells-people")
-        page.wait_for_selector("#cells th[aria-sort=ascending]")
-        assert page.evaluate("document.activeElement.id") == "cells-people"
+        page.click("#cells-alone")
+        page.wait_for_selector("#cells th[aria-sort=descending]")
+        assert page.evaluate("document.activeElement.id") == "cells-alone"
 
 
 def test_the_slider_by_area(browser, finished):

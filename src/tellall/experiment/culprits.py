@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from tellall.attack.prove.proof import EFFORT
 from tellall.core.errors import TellallError
@@ -16,6 +15,7 @@ from tellall.core.work import Progress, counter
 from tellall.experiment.changes import parts_of
 from tellall.experiment.document import Audit
 from tellall.experiment.findings import Finding
+from tellall.experiment.measures.disclosure import Crowd, most_telling
 from tellall.experiment.measures.risk import Mask, Risk
 from tellall.experiment.outcome import Outcome
 from tellall.experiment.plans.places import Place, attack_apart, together
@@ -23,24 +23,12 @@ from tellall.experiment.trial import Planned, Setting, Trial
 from tellall.experiment.verdict import Limits
 from tellall.people.dataset import Dataset, Public
 
-__all__ = [
-    "Crowd",
-    "derivable",
-    "find_culprits",
-    "learnt_people",
-    "may_be_shown",
-    "merged",
-    "tells_of_nobody",
-    "with_culprits",
-]
+__all__ = ["find_culprits", "learnt_people", "who_is_learnt", "with_culprits"]
 
 _MOST_PARTS = 20  # that are left out and attacked again
 _EFFORT = EFFORT // 10  # steps of the search for proofs, which is run again for every part left out
-_FEW = 5  # a smaller count, or one nearer to its group than this, would reveal single people
 _ALIKE = "people alike in public"
 _SIZES = ((1, 1, "1"), (2, 4, "2 to 4"), (5, 9, "5 to 9"), (10, np.inf, "10 or more"))
-
-People = npt.NDArray[np.bool_]
 
 
 def with_culprits(
@@ -71,9 +59,9 @@ def find_culprits(
     The strongest decoder attacks the set again without each of its releases, tables or columns, on the draw
     of the audit; at most 20 parts. The search for proofs takes a tenth of the audit's steps, so fewer people
     may be proved here than there. A part can add less than nothing, because the baselines change without it.
-    People given away, proved alone or exposed with a sensitive value, are counted by public column and by how
-    many people are alike in public. Values are merged until no count that is shown, or that follows from
-    those shown, is 1 to 4 or within 4 of its group; a table for which that fails is left out.
+    People given away, proved alone or exposed with a sensitive value, are counted by one public column, or by
+    how many people are alike in public, as far as that names nobody (`most_telling`). With areas they are
+    counted by area only: a second table could be subtracted from those counts.
     """
     worst = _worst(audit)
     if audit.attacks.word == "pass" or worst is None or not places:
@@ -103,7 +91,7 @@ def find_culprits(
         **_numbers(whole, limits),
         "parts": [_added(part, whole, one[0], limits) for part, one in left if isinstance(one, tuple)],
         "not_tried": [part.name for part in parts[_MOST_PARTS:]],
-        "who": who_is_learnt(dataset.public, learnt),
+        "who": [] if audit.plan.by is not None else who_is_learnt(dataset.public, learnt),
     }
 
 
@@ -191,27 +179,16 @@ def learnt_people(risk: Risk, limits: Limits) -> Mask:
 # Who is given away, in counts that reveal no single person
 
 
-@dataclass(frozen=True, eq=False)
-class Crowd:
-    """Some people by what they have in common: the values, and who they are."""
-
-    values: tuple[str, ...]
-    people: People
-
-
 def who_is_learnt(public: Public, learnt: Mask) -> list[dict[str, Any]]:
-    """The people given away, by how many are alike and by column, as far as that may be shown."""
-    if not learnt.any():
+    """The people given away, by one column or by how many are alike; nothing where that names somebody.
+
+    It is at most one table: see `most_telling`.
+    """
+    found = most_telling(_tables(public), learnt) if learnt.any() else None
+    if found is None:
         return []
-    shown: list[Crowd] = [Crowd(("everybody",), np.ones(learnt.size, dtype=bool))]
-    tables: list[dict[str, Any]] = []
-    for by, crowds in _tables(public):
-        rows = merged(crowds, learnt)
-        if len(rows) < 2 or derivable([*shown, *rows], learnt):
-            continue
-        shown += rows
-        tables.append({"by": by, "rows": [_row(crowd, learnt) for crowd in rows]})
-    return tables
+    by, rows = found
+    return [{"by": by, "rows": [_row(crowd, learnt) for crowd in rows]}]
 
 
 def _tables(public: Public) -> Iterator[tuple[str, list[Crowd]]]:
@@ -223,68 +200,6 @@ def _tables(public: Public) -> Iterator[tuple[str, list[Crowd]]]:
         yield column.name, [crowd for crowd in values if crowd.people.any()]
 
 
-def may_be_shown(people: People, learnt: Mask) -> bool:
-    """Whether the count of people given away among some people reveals no single person.
-
-    Examples
-    --------
-    >>> learnt = np.arange(40) < 6
-    >>> everybody = np.ones(40, dtype=bool)
-    >>> may_be_shown(everybody, learnt), may_be_shown(np.arange(40) < 8, learnt)
-    (True, False)
-    """
-    return tells_of_nobody(int(people.sum()), int((people & learnt).sum()))
-
-
-def tells_of_nobody(group: int, count: int) -> bool:
-    """Whether saying that ``count`` people of a ``group`` are given away reveals no single person."""
-    return (count == 0 or count >= _FEW) and group - count >= _FEW
-
-
-def merged(crowds: Sequence[Crowd], learnt: Mask) -> list[Crowd]:
-    """The crowds, neighbours merged until the count of each may be shown; one crowd if none ever may."""
-    rows = list(crowds)
-    while len(rows) > 1:
-        unsafe = [index for index, one in enumerate(rows) if not may_be_shown(one.people, learnt)]
-        if not unsafe:
-            return rows
-        index = min(unsafe, key=lambda one: int(rows[one].people.sum()))
-        beside = [near for near in (index - 1, index + 1) if 0 <= near < len(rows)]
-        near = min(beside, key=lambda one: int(rows[one].people.sum()))
-        first, second = sorted((index, near))
-        both = Crowd(rows[first].values + rows[second].values, rows[first].people | rows[second].people)
-        rows[first : second + 1] = [both]
-    return rows
-
-
-def derivable(shown: Sequence[Crowd], learnt: Mask) -> bool:
-    """Whether some count that follows from those shown would reveal single people.
-
-    Notes
-    -----
-    A count follows if its people are a sum and difference of crowds that are shown. This tries what any two
-    crowds have in common and what either has alone. People in the same crowds cannot be told apart: O(crowds²
-    × kinds of people × crowds).
-    """
-    member = np.stack([crowd.people for crowd in shown])
-    kinds, index = np.unique(member, axis=1, return_inverse=True)
-    _, scale, right = np.linalg.svd(kinds.astype(np.float64), full_matrices=False)
-    basis = right[scale > 1e-9 * scale[0]]
-    for one in range(len(shown)):
-        for other in range(one):
-            first, second = kinds[one], kinds[other]
-            for part in (first & second, first & ~second, second & ~first):
-                vector = part.astype(np.float64)
-                if not part.any() or np.abs(vector - (vector @ basis.T) @ basis).max() > 1e-9:
-                    continue
-                if not may_be_shown(part[index.ravel()], learnt):
-                    return True
-    return False
-
-
 def _row(crowd: Crowd, learnt: Mask) -> dict[str, Any]:
-    return {
-        "values": list(crowd.values),
-        "people": int(crowd.people.sum()),
-        "learnt": int((crowd.people & learnt).sum()),
-    }
+    people, count = crowd.counted(learnt)
+    return {"values": list(crowd.values), "people": people, "learnt": count}

@@ -116,18 +116,16 @@ def _change(change: Plain) -> Line:
 
 
 def who_blocks(document: Plain) -> Iterator[Block]:
-    """The people who are given away: by the value of their secret, by group size and by column."""
+    """The people who are given away: by the value of their secret, and by one thing that is public."""
     overall, known = document["overall"], document["culprits"]
     if overall is None:
         return
     yield _by_value(document, overall)
-    if known is None or not known["who"]:
+    if known is None or not known["learnt"]:
         return
-    yield Paragraph(
-        "Below are people with a sensitive value who are proved alone or exposed, by what is public about "
-        "them. Values are merged, and counts withheld, until no number reveals a single person.",
-        soft=True,
-    )
+    yield Paragraph(_which_table(document, known), soft=True)
+    if not known["who"]:
+        return
     yield Beside(
         [
             Headed(
@@ -142,6 +140,26 @@ def who_blocks(document: Plain) -> Iterator[Block]:
             )
             for table in known["who"]
         ]
+    )
+
+
+def _which_table(document: Plain, known: Plain) -> str:
+    """Why people given away are counted in one table, or in none."""
+    if document["areas"] is not None:
+        return (
+            "By what is public about them, people given away are counted by area only: counts of another "
+            "table could be subtracted from those until they name people."
+        )
+    if not known["who"]:
+        return (
+            "People given away are not counted by what is public about them: every such table would name "
+            "single people."
+        )
+    return (
+        "Below are people with a sensitive value who are proved alone or exposed, by what is public about "
+        "them. It is one table, the one whose rows differ most, because counts of several could be "
+        "subtracted from each other until they name people. Values are merged until no row has 1 to 4 people "
+        "given away, or fewer than 5 who are not."
     )
 
 

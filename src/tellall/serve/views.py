@@ -78,7 +78,7 @@ def step_of(case: Case) -> str:
 def seen_of(case: Case, state: Mapping[str, Any]) -> str:
     """A word for what a run has to show, which changes when a page should load itself again."""
     remedy = case.current and (case.audit or {}).get("remedy") is not None
-    files = [(case.folder / name).is_file() for name in ("learnt.json", "fix.json")]
+    files = [(case.folder / name).is_file() for name in ("cells.json", "fix.json")]
     return f"{state['state']}-{int(case.current)}{int(remedy)}{''.join(str(int(one)) for one in files)}"
 
 

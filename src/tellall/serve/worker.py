@@ -137,7 +137,7 @@ def _keep(case: Case, found: Audit, version: str) -> None:
     before, done = case.audit, case.read("done.json")
     if before is not None and (done or {}).get("version") != version:
         case.write("last.json", before)
-    for name in ("fix.json", "learnt.json"):
+    for name in ("fix.json", "cells.json"):
         (case.folder / name).unlink(missing_ok=True)
     found.save(case.folder / "audit")
     case.write("done.json", {"version": version, "tellall": __version__, "when": now()})
@@ -157,11 +157,11 @@ def _explained(
 
 
 def _look_closer(case: Case, people: Dataset, places: Sequence[Place], found: Audit, notes: _Notes) -> None:
-    """Finds who is given away, to be counted cell by cell."""
-    from tellall.serve.cells import learn
+    """Counts the people of every table, to be shown cell by cell."""
+    from tellall.serve.cells import counted
 
     notes.write(stage="cells", done=0, total=0)
-    case.write("learnt.json", learn(people, places, found, notes.progress))
+    case.write("cells.json", counted(people, places, found))
 
 
 def _measure(case: Case, places: Sequence[Place], found: Audit, notes: _Notes) -> None:

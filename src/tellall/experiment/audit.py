@@ -22,6 +22,7 @@ from tellall.core.work import Progress, about
 from tellall.experiment.differences import differences, people_who_differ
 from tellall.experiment.document import Audit, describe_people, worst_first
 from tellall.experiment.findings import Finding, Job, Skipped, from_plain, to_plain, void
+from tellall.experiment.measures.cells import CellReason
 from tellall.experiment.measures.contributors import rules_of
 from tellall.experiment.overall import proved_together
 from tellall.experiment.plans.plan import ALL_TOGETHER, Plan
@@ -143,7 +144,7 @@ def _by_one(
         command=command,
         proved=proved_together([finding for finding in findings if isinstance(finding, Finding)]),
         differences=differences(dataset.public, plan, findings),
-        rules=rules_of(dataset, _sums_in(dataset, plan)),
+        rules=rules_of(dataset, _sums_in(dataset, plan), plan.cells),
     )
 
 
@@ -215,7 +216,7 @@ def attack_all(
     """The findings of a plan on these people: releases, steps, then sets; each is kept once it is there."""
     key = None if kept is None else key_of(plan, dataset)
     order = secrets.token_bytes(32) if kept is None or key is None else kept.derive(key, "order of people")
-    setting = Setting(dataset, plan.device, order, plan.attacker, plan.seed)
+    setting = Setting(dataset, plan.device, order, plan.attacker, plan.seed, plan.cells)
     within = limits or plan.limits(dataset)
     alone = jobs_alone(plan)
     expected = len(alone) + len(jobs_together(plan, range(len(plan.releases))))
@@ -279,11 +280,15 @@ def _indices(job: Job) -> tuple[int, ...]:
 def _attack(work: tuple[Setting, Plan, Job]) -> dict[str, Any]:
     """One job from publishing to outcome, as plain data; what a worker runs."""
     setting, plan, job = work
+    trial = trial_of(setting, plan, job)
     try:
         with about(job.name):
-            return to_plain(Finding(job, trial_of(setting, plan, job).run_all(_decoders(setting, job))))
+            return to_plain(Finding(job, trial.run_all(_decoders(setting, job))))
     except TellallError as error:
-        return to_plain(Skipped(job, str(error)))
+        cells: tuple[CellReason, ...] = ()
+        with suppress(TellallError):  # what cannot be attacked may still be published, and read
+            cells = trial.cells
+        return to_plain(Skipped(job, str(error), cells=cells))
 
 
 def _decoders(setting: Setting, job: Job) -> tuple[str, ...]:

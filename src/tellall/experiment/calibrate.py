@@ -11,6 +11,7 @@ from tellall.core.amounts import amount, counted, digits, gain
 from tellall.core.checks import above_zero, whole
 from tellall.core.errors import NoAnswer, TooLittlePower, invalid
 from tellall.experiment.families import Family, as_family, least_scale
+from tellall.experiment.measures.cells import USUAL_RULES, CellRules
 from tellall.experiment.measures.utility import ReaderLoss, Utility
 from tellall.experiment.outcome import Outcome, Promised
 from tellall.experiment.plans.attacker import INSIDER, Attacker
@@ -208,6 +209,7 @@ def calibrate(
     *,
     exposed_limit: int | None = 0,
     sensitive: Sequence[str] | None = None,
+    cells: CellRules = USUAL_RULES,
     draws: int = 50,
     tolerance: float = 0.05,
     evaluations: int = 15,
@@ -242,7 +244,7 @@ def calibrate(
         The first scale; by default noise as large as half a person's norm in the equations.
     decoders
         Names of decoders; by default every affordable one.
-    attacker, rng, stream
+    cells, attacker, rng, stream
         As for `sweep`.
     progress
         Called with (scales measured, the most there can be) after each.
@@ -272,7 +274,7 @@ def calibrate(
     whole("stream", stream, least=0)
     whole("evaluations", evaluations, least=_FEWEST)
     kind, seed = as_family(family), seed_of(rng)
-    setting = Setting(dataset, attacker=attacker, seed=seed)
+    setting = Setting(dataset, attacker=attacker, seed=seed, rules=cells)
     if limit >= 1 and dataset.levels:
         raise invalid("max_advantage", "a share above 0 and below 1", max_advantage)
     if not isinstance(statistic, Statistic):

@@ -10,13 +10,17 @@ import numpy as np
 
 from tellall.core.amounts import count_of, digits, percent
 from tellall.core.errors import TellallError
+from tellall.experiment.measures.cells import CellRules
 from tellall.experiment.measures.utility import dropped_error
 from tellall.experiment.trial import Planned, Setting, Trial
 from tellall.release.protections.additive import Gaussian
+from tellall.release.protections.concentration import Dominance, PPercent
 from tellall.release.protections.protection import Protection, prepare
 from tellall.release.protections.rounding import Rounding
 from tellall.release.protections.suppression import Suppression
+from tellall.release.statistics.among import alone
 from tellall.release.statistics.base import Statistic
+from tellall.release.statistics.cells import CellNumbers
 from tellall.release.statistics.marginals import Marginals
 
 __all__ = ["Change", "Cost", "Part", "candidates", "parts_of", "price", "with_noise", "without_release"]
@@ -188,7 +192,7 @@ def candidates(
 ) -> Iterator[Change]:
     """Every change of the built-in list to each group of releases, except noise."""
     for names in targets:
-        for words, recipe in _recipes():
+        for words, recipe in _recipes(setting):
             yield from _applied(planned, names, words, recipe, setting)
         if len(names) == 1:
             (one,) = (each for each in planned if each.name == names[0])
@@ -239,8 +243,10 @@ def with_noise(
 Recipe = Callable[[Planned], tuple[Planned, tuple[Statistic, ...]] | None]
 
 
-def _recipes() -> Iterator[tuple[str, Recipe]]:
+def _recipes(setting: Setting) -> Iterator[tuple[str, Recipe]]:
     """The built-in list of changes, each with its words, which the names of the releases follow."""
+    if not setting.people.levels:
+        yield from _withholding(setting.rules)
     for below in _HIDE:
         yield f"hide values below {below} in", _protected(below, None)
     for base in _ROUND:
@@ -249,6 +255,27 @@ def _recipes() -> Iterator[tuple[str, Recipe]]:
         yield f"hide values below {below} and round to {base} in", _protected(below, base)
     for fewer in (1, 2):
         yield f"publish tables of {fewer} fewer column{'s' if fewer > 1 else ''} in", _narrowed(fewer)
+
+
+def _withholding(rules: CellRules) -> Iterator[tuple[str, Recipe]]:
+    """Cells of sums and means withheld by the rules that they must keep, with others that give them away."""
+    known = PPercent(rules.p, complementary=True)
+    few = Dominance(rules.n, rules.share, complementary=True)
+    yield f"withhold cells by the {rules.p:g} % rule in", _withheld((known,))
+    both = f"the {rules.p:g} % rule and dominance ({rules.n}, {100 * rules.share:g} %)"
+    yield f"withhold cells by {both} in", _withheld((known, few))
+
+
+def _withheld(by: tuple[Protection, ...]) -> Recipe:
+    """Withholds cells of numbers, before anything else is done to them; rules of the plan stay."""
+
+    def recipe(one: Planned) -> tuple[Planned, tuple[Statistic, ...]] | None:
+        if not isinstance(alone(one.statistic), CellNumbers) or set(by) <= set(one.protections):
+            return None
+        others = tuple(each for each in one.protections if each not in by)
+        return replace(one, protections=(*by, *others)), ()
+
+    return recipe
 
 
 def _protected(below: int | None, base: int | None) -> Recipe:

@@ -26,6 +26,7 @@ from tellall.experiment.findings import (
     area_table,
     not_tested_in_areas,
 )
+from tellall.experiment.measures.cells import CellReason, all_reasons
 from tellall.experiment.overall import Overall, Proved, proved_together
 from tellall.experiment.plans.plan import NotChecked, Plan
 from tellall.experiment.verdict import JudgedArea, Limits, Verdict, judge, judge_area, judged_areas
@@ -118,6 +119,7 @@ class Audit(WithFigures):
             self.limits,
             not_attacked=self.not_attacked,
             sensitive={} if self.overall is None else self.overall.sensitive,
+            cells=self.cells,
         )
         return verdict if self.plan.by is None else judged_areas(verdict, self.judged, self.limits)
 
@@ -136,6 +138,11 @@ class Audit(WithFigures):
             )
             for area in self.areas
         )
+
+    @property
+    def cells(self) -> tuple[CellReason, ...]:
+        """Why cells of numbers do not pass by arithmetic alone, the worst first."""
+        return all_reasons([finding.cells for finding in self.findings])
 
     @property
     def document(self) -> dict[str, Any]:
@@ -171,6 +178,7 @@ class Audit(WithFigures):
             "culprits": self.culprits,
             "differences": [one.as_json() for one in self.differences],
             "rules": self.rules,
+            "cells": [one.as_json() for one in self.cells],
             "attackers": list(self.attackers),
             "published_too": _published_too(self.plan, self.data),
             "assumed": [

@@ -11,13 +11,14 @@ from typing import Any
 
 from tellall.core.amounts import count_of
 from tellall.core.text import no_formula
+from tellall.experiment.measures.cells import CellReason, all_reasons
 from tellall.experiment.measures.counts import Counts
 from tellall.experiment.measures.proofs import Proofs
 from tellall.experiment.measures.reliability import merge_bins
 from tellall.experiment.outcome import Outcome
 from tellall.experiment.plans.plan import Plan
 from tellall.experiment.trial import strongest
-from tellall.experiment.verdict import NOT_ATTACKED, JudgedArea, Limits, Verdict, area_name, judge
+from tellall.experiment.verdict import NOT_ATTACKED, JudgedArea, Limits, Verdict, area_name, judge, with_cells
 
 __all__ = [
     "AreaFindings",
@@ -112,6 +113,11 @@ class Finding:
         most = max(self.outcomes, key=lambda one: one.proved)
         return most.proved_alone, most.proved_group
 
+    @property
+    def cells(self) -> tuple[CellReason, ...]:
+        """Why cells of numbers do not pass, whatever the attacks found."""
+        return all_reasons([one.cells for one in self.outcomes])
+
     @cached_property
     def verdict(self) -> Verdict:
         """The verdict on this set of releases: the worst that any decoder gives cause for."""
@@ -123,6 +129,7 @@ class Finding:
             "outcome": "found",
             "reason": None,
             "verdict": self.verdict.as_json(),
+            "cells": [one.as_json() for one in self.cells],
             "summary": self.outcome.as_json(),
             **dict(zip(("proved_alone", "proved_group"), self.proved, strict=True)),
             "decoders": [
@@ -151,11 +158,12 @@ class Skipped:
     job: Job
     reason: str
     limits: Limits = _USUAL
+    cells: tuple[CellReason, ...] = ()
 
     @property
     def verdict(self) -> Verdict:
         """What is not attacked is for a person to decide."""
-        return Verdict("review", f"Not attacked: {self.reason}", NOT_ATTACKED)
+        return with_cells(Verdict("review", f"Not attacked: {self.reason}", NOT_ATTACKED), self.cells)
 
     @property
     def name(self) -> str:
@@ -168,6 +176,7 @@ class Skipped:
             "outcome": "skipped",
             "reason": self.reason,
             "verdict": self.verdict.as_json(),
+            "cells": [one.as_json() for one in self.cells],
             "summary": None,
             "proved_alone": {},
             "proved_group": {},
@@ -186,7 +195,7 @@ def to_plain(found: Finding | Skipped) -> dict[str, Any]:
     """The finding as plain data from which it can be made again."""
     plain = {"role": found.job.role, "name": found.job.name, "members": [list(m) for m in found.job.members]}
     if isinstance(found, Skipped):
-        return {**plain, "reason": found.reason}
+        return {**plain, "reason": found.reason, "cells": [one.to_plain() for one in found.cells]}
     return {**plain, "outcomes": [outcome.to_plain() for outcome in found.outcomes]}
 
 
@@ -195,7 +204,7 @@ def from_plain(plain: dict[str, Any]) -> Finding | Skipped:
     members = tuple((int(index), int(count)) for index, count in plain["members"])
     job = Job(str(plain["role"]), str(plain["name"]), members)
     if "reason" in plain:
-        return Skipped(job, str(plain["reason"]))
+        return Skipped(job, str(plain["reason"]), cells=tuple(map(CellReason.from_plain, plain["cells"])))
     return Finding(job, tuple(Outcome.from_plain(one) for one in plain["outcomes"]))
 
 

@@ -11,6 +11,7 @@ from typing import Any
 from tellall.algebra.solvers.base import SETTLED
 from tellall.attack.reconstruct.attack import Reconstruction
 from tellall.core.amounts import count_of
+from tellall.experiment.measures.cells import CellReason
 from tellall.experiment.measures.counts import Counts, add_counts, mean_count, mean_counts, sum_counts
 from tellall.experiment.measures.hits import Hits, Total
 from tellall.experiment.measures.intervals import CHANCE, Luck
@@ -141,6 +142,8 @@ class Outcome:
         know and whether it was solved for or summed over.
     hits, proofs
         What audits add up and join; no part of documents.
+    cells
+        Why cells of numbers do not pass by arithmetic alone, whatever the attack found.
     """
 
     statistic: str
@@ -183,6 +186,7 @@ class Outcome:
     jointly: tuple[str, ...] = ()
     unknown: str = ""
     proofs: Proofs | None = field(default=None, compare=False)
+    cells: tuple[CellReason, ...] = ()
 
     @property
     def proved(self) -> float:
@@ -246,9 +250,9 @@ class Outcome:
         )
 
     def as_json(self) -> dict[str, Any]:
-        """The outcome as plain data; hits and proofs are not part of documents."""
+        """The outcome as plain data; hits, proofs and cells are not part of it."""
         plain = asdict(replace(self, hits=None, proofs=None))
-        del plain["hits"], plain["proofs"]
+        del plain["hits"], plain["proofs"], plain["cells"]  # findings have their cells
         plain["reliability"] = [asdict(one) for one in merge_bins(self.reliability)]
         plain["proved"], plain["in_sample"] = self.proved, self.in_sample
         plain["recovery"] = [one.as_dict() for one in self.recovery]
@@ -256,12 +260,13 @@ class Outcome:
         return listed
 
     def to_plain(self) -> dict[str, Any]:
-        """The outcome with its hits and proofs, from which it can be made again."""
+        """The outcome with its hits, proofs and cells, from which it can be made again."""
         return {
             **self.as_json(),
             "reliability": [asdict(one) for one in self.reliability],
             "hits": None if self.hits is None else _listed(asdict(self.hits)),
             "proofs": None if self.proofs is None else self.proofs.to_plain(),
+            "cells": [one.to_plain() for one in self.cells],
         }
 
     @classmethod
@@ -286,6 +291,7 @@ class Outcome:
                 "reliability": tuple(Bin(**one) for one in known["reliability"]),
                 "hits": hits and Hits.from_json(hits),
                 "proofs": proofs and Proofs.from_plain(proofs),
+                "cells": tuple(map(CellReason.from_plain, known["cells"])),
             }
         )
 
@@ -305,6 +311,7 @@ class Outcome:
         survives: float | None = None,
         possible: int | None = None,
         clash: tuple[str, ...] = (),
+        cells: tuple[CellReason, ...] = (),
         key: bytes | None = None,
     ) -> Outcome:
         """The mean over draws of an attack that has been scored.
@@ -365,6 +372,7 @@ class Outcome:
             unknown=attacks[0].proof.note,
             possible=possible,
             clash=clash,
+            cells=cells,
             beyond_fit=whole.beyond_fit,
             proofs=None
             if real or key is None

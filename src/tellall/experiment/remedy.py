@@ -108,8 +108,8 @@ def find_remedy(
 
     Notes
     -----
-    The changes are a small built-in list: hide values below 5 or 10, round to 3, 5 or 10, both, tables of
-    fewer columns, noise, and leaving out a table, a column or a release. They are ordered by what they cost
+    The changes are a small built-in list: hide values below 5 or 10, round to 3, 5 or 10, both, withhold sums
+    and means by the rules for cells, tables of fewer columns, noise, and leaving out a table, a column or a release. They are ordered by what they cost
     the reader, attacked by the quickest decoder with proofs by bounds, and the first that passes is checked
     by every decoder, with a search for proofs, on every set of releases it touches: once if nothing is
     random, otherwise on 20 fresh draws, all of which must pass (3 for slow decoders). The first attack that
@@ -195,6 +195,7 @@ def _of_set(places: Sequence[Place], piece: _Piece, releases: tuple[Planned, ...
                         statistic="",
                         protection="",
                         tried=len(piece.decoders),
+                        cells=trial.cells,
                     )
                     for trial, attack in zip(trials, next(each[decoder]), strict=True)
                 ]

@@ -95,7 +95,7 @@ def sweep_plan(
             options["scales"] = scales or _scales_for(people, entry.statistic, plan.by)
             found: Sweep | AreaSweep
             if plan.by is None:
-                found = sweep(people, entry.statistic, tried, progress=progress, **options)
+                found = sweep(people, entry.statistic, tried, cells=plan.cells, progress=progress, **options)
             else:
                 kept = work and work / str(number)
                 found = sweep_areas(
@@ -135,7 +135,8 @@ def calibrate_plan(
         try:
             with watch(name) as progress:
                 if plan.by is None:
-                    found = calibrate(people, statistic, family, max_advantage, progress=progress, **options)
+                    options |= {"cells": plan.cells, "progress": progress}
+                    found = calibrate(people, statistic, family, max_advantage, **options)
                 else:
                     options |= {"processes": processes, "cluster": cluster, "progress": progress}
                     options |= {"by": plan.by, "work": work and work / str(number)}

@@ -19,6 +19,7 @@ from tellall.core.jobs import Failed, Task, Workers, run
 from tellall.core.notebook import WithFigures
 from tellall.core.work import Progress
 from tellall.experiment.families import NAMELESS, Family, as_family, check_scales
+from tellall.experiment.measures.cells import USUAL_RULES, CellRules
 from tellall.experiment.outcome import Outcome
 from tellall.experiment.plans.attacker import INSIDER, Attacker
 from tellall.experiment.trial import Planned, Setting, Trial, check_decoders, seed_of, untried
@@ -178,6 +179,7 @@ def sweep(
     limit: float = 0.05,
     exposed_limit: int | None = 0,
     sensitive: Sequence[str] | None = None,
+    cells: CellRules = USUAL_RULES,
     attacker: Attacker = INSIDER,
     rng: Rng = 0,
     stream: int = 0,
@@ -204,6 +206,8 @@ def sweep(
         The limits by which protections are judged, as a plan has them: the most advantage, the most people
         with a sensitive value who may be proved alone or exposed, and the sensitive values (by default all
         but the most common one).
+    cells
+        What published cells of a real secret must keep, one of ``Plan.cells``.
     attacker
         The attacker to measure against, one of ``Plan.attackers``; by default somebody who knows every public
         column of everybody and nobody's secret.
@@ -234,7 +238,7 @@ def sweep(
     whole("repeats", repeats, least=1)
     whole("stream", stream, least=0)
     workers, seed = Workers(processes, cluster), seed_of(rng)
-    setting = Setting(dataset, attacker=attacker, seed=seed)
+    setting = Setting(dataset, attacker=attacker, seed=seed, rules=cells)
     if not isinstance(statistic, Statistic):
         raise invalid("statistic", "a statistic such as Marginals(3)", statistic)
     tried = check_decoders(decoders, dataset.n, repeats, dataset.levels)

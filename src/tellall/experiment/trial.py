@@ -22,6 +22,14 @@ from tellall.core.errors import TellallError, invalid
 from tellall.core.work import one_thread
 from tellall.experiment.consistency import clashes_in, count_few
 from tellall.experiment.draws import SharedSystem
+from tellall.experiment.measures.cells import (
+    USUAL_RULES,
+    CellReason,
+    CellRules,
+    NumberCells,
+    all_reasons,
+    cells_of,
+)
 from tellall.experiment.measures.risk import Risk, risks_of, strongest_way
 from tellall.experiment.measures.utility import ReaderLoss, readers_of
 from tellall.experiment.outcome import Foreseen, Outcome, Promised
@@ -115,7 +123,8 @@ class Setting:
     """People whose releases are attacked again and again, with everything that the attacks share.
 
     Baselines are functions of people, statistics and what the attacker knows, so they are computed once. With
-    a random ``key`` outcomes keep who is proved, shuffled by it. ``seed`` decides whom the attacker knows.
+    a random ``key`` outcomes keep who is proved, shuffled by it. ``seed`` decides whom the attacker knows,
+    ``rules`` what cells of numbers must keep.
     """
 
     def __init__(
@@ -125,6 +134,7 @@ class Setting:
         key: bytes | None = None,
         attacker: Attacker = INSIDER,
         seed: int = 0,
+        rules: CellRules = USUAL_RULES,
     ) -> None:
         if not isinstance(people, Dataset):
             raise invalid("dataset", "a Dataset", type(people).__name__, "Make one with ta.read.")
@@ -132,11 +142,12 @@ class Setting:
             raise invalid("dataset", "one with a secret", "no secret")
         if not isinstance(attacker, Attacker):
             raise invalid("attacker", "one of Plan.attackers", attacker)
-        self.people, self.device, self.key = people, device, key
+        self.people, self.device, self.key, self.rules = people, device, key, rules
         self.truth = people.secret
         self.secret = Secret.of(people.levels)
         self.attacker, self.stand = attacker, attacker.stand(people, seed)
         self._computed: list[tuple[Statistic, Computed]] = []
+        self._cells: list[tuple[Statistic, NumberCells | None]] = []
         self._whose = "" if attacker.knows_all else f" of {attacker} {seed}"
         known = people.memory.setdefault(f"populations{self._whose}", [])
         self._populations: list[tuple[tuple[Statistic, ...], tuple[Baseline, ...]]] = known
@@ -199,6 +210,14 @@ class Setting:
                 return known
         self._computed.append((statistic, Computed.of(statistic, self.people)))
         return self._computed[-1][1]
+
+    def cells(self, statistic: Statistic) -> NumberCells | None:
+        """What the values of the statistic say about contributors, computed once; None if they are none."""
+        for given, known in self._cells:
+            if _equal(given, statistic):
+                return known
+        self._cells.append((statistic, cells_of(statistic, self.people, self.rules)))
+        return self._cells[-1][1]
 
     def units(self, statistic: Statistic) -> str:
         """What published values, and the noise on them, are measured in."""
@@ -328,6 +347,7 @@ class Trial:
                 foreseen=self.foreseen,
                 survives=None if survival is None else survival.share,
                 **self._consistent(attacks[0]),
+                cells=self.cells,
                 key=self.setting.key,
             )
 
@@ -358,6 +378,22 @@ class Trial:
         if np.isnan(clean.values).any():
             return None
         return ReaderLoss.of(clean, drawn, known.dataset, readers_of(clean, known.dataset))
+
+    @cached_property
+    def cells(self) -> tuple[CellReason, ...]:
+        """Why cells of numbers do not pass, whatever attacks find; over draws, the most of any."""
+        setting = self.setting
+        known = [setting.cells(planned.statistic) for planned in self.releases]
+        return all_reasons(
+            [
+                cells.reasons(release, planned.name, setting.people, setting.rules)
+                for planned, cells, drawn in zip(
+                    self.releases, known, zip(*self.published, strict=True), strict=True
+                )
+                for release in drawn
+                if cells is not None
+            ]
+        )
 
     @cached_property
     def _promised(self) -> Promised:

@@ -1,11 +1,11 @@
 """Verdicts: pass, review or fail, with a sentence that says what decided. All judging is done here.
 
 ======  ==============================================================================================
-fail    the advantage's interval lies above the limit, or more people with a sensitive value are proved
-        alone or exposed than allowed
+fail    the advantage's interval lies above the limit, more people with a sensitive value are proved
+        alone or exposed than allowed, or a published cell of numbers gives a contributor away (`CellRules`)
 review  the limit lies inside the interval, an answer is not settled, people are proved as a group to have
         a sensitive value, sure guesses are unreliable or luck explains them, something was not attacked,
-        or a cell of a table of sums that the agencies' p % rule passes does not hold
+        a cell of numbers is for a person to decide, or one that the agencies' p % rule passes does not hold
 pass    none of these
 ======  ==============================================================================================
 """
@@ -18,6 +18,7 @@ from dataclasses import asdict, dataclass, replace
 from tellall.core.amounts import count_of, counted, digits, percent, points
 from tellall.core.errors import invalid
 from tellall.core.text import one_line
+from tellall.experiment.measures.cells import CellReason, all_reasons, say_missing
 from tellall.experiment.measures.counts import add_counts
 from tellall.experiment.measures.risk import LEVELS
 from tellall.experiment.outcome import PARTLY, Outcome
@@ -36,6 +37,7 @@ __all__ = [
     "judged_areas",
     "sensitive_codes",
     "sensitive_of",
+    "with_cells",
 ]
 
 _ORDER = ("pass", "review", "fail")
@@ -140,13 +142,25 @@ def sensitive_codes(dataset: Dataset, sensitive: Sequence[str] | None) -> tuple[
 
 def judge_outcome(name: str, found: Outcome, limits: Limits) -> Verdict:
     """The verdict on one attack."""
-    verdict = _judge_found(name, found, limits)
+    verdict = with_cells(_judge_found(name, found, limits), found.cells)
     if not found.undecided:
         return verdict
     left = count_of(found.undecided, "person", "people")
     return replace(
         verdict, sentence=f"{verdict.sentence} For {left} the search for proofs ended before it could tell."
     )
+
+
+def with_cells(verdict: Verdict, cells: Sequence[CellReason]) -> Verdict:
+    """The verdict, no better than these reasons allow, with what they say."""
+    worst = max(cells, key=lambda one: one.rank, default=None)
+    if worst is None:
+        return verdict
+    said = say_missing(cells, verdict.sentence)
+    if _ORDER.index(worst.word) > verdict.rank:
+        kept = "" if verdict.word == "pass" else verdict.sentence
+        return Verdict(worst.word, f"{said} {kept}".strip(), worst.decided)
+    return replace(verdict, sentence=f"{verdict.sentence} {said}".strip())
 
 
 def _judge_found(name: str, found: Outcome, limits: Limits) -> Verdict:
@@ -214,6 +228,7 @@ def judge(
     *,
     not_attacked: Sequence[str] = (),
     sensitive: Mapping[str, float] | None = None,
+    cells: Sequence[CellReason] = (),
 ) -> Verdict:
     """The verdict on several attacks: never better than that on any of them.
 
@@ -226,15 +241,28 @@ def judge(
     sensitive
         How many people with a sensitive value are ``proved_alone`` by any of the attacks and ``exposed`` by
         the one that exposes most; if not given, only each attack's own counts are used.
+    cells
+        Why cells of numbers of what could not be attacked do not pass.
     """
+    reasons = all_reasons([*(outcome.cells for _, outcome in found), cells])
+    return with_cells(_judge_attacks(found, limits, not_attacked, sensitive or {}), reasons)
+
+
+def _judge_attacks(
+    found: Sequence[tuple[str, Outcome]],
+    limits: Limits,
+    not_attacked: Sequence[str],
+    sensitive: Mapping[str, float],
+) -> Verdict:
+    """The verdict on several attacks, before what else is known about cells of numbers."""
     missing = f"Not attacked: {', '.join(not_attacked)}." if not_attacked else ""
     if not found:
         nothing = "Nothing could be attacked, so nothing is known about what it gives away."
         return Verdict("review", f"{nothing} {missing}".strip(), NOT_ATTACKED)
     verdicts = [(judge_outcome(name, outcome, limits), outcome) for name, outcome in found]
     worst, by = max(verdicts, key=lambda pair: (pair[0].rank, _weight(pair[1], limits)))
-    together = _together(by, limits, sensitive or {})
-    proved = (sensitive or {}).get("proved_alone", 0)
+    together = _together(by, limits, sensitive)
+    proved = sensitive.get("proved_alone", 0)
     if worst.word != "fail" and limits.exposed is not None and proved > limits.exposed:
         said = f"The limit is {limits.exposed:,} people with a sensitive value."
         worst = Verdict("fail", said, "people proved")

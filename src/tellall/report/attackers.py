@@ -10,15 +10,15 @@ from tellall.experiment.verdict import area_name
 from tellall.report.blocks import Badge, Block, Bullets, Folded, Headed, Line, Listing, Paragraph
 from tellall.report.releases import Unit, is_real
 
-__all__ = ["attacker_blocks", "attacker_lines", "attackers_view", "differences_view"]
+__all__ = ["attacker_blocks", "attacker_lines", "attackers_view", "differences_view", "rules_view"]
 
 Plain = dict[str, Any]
 
 
 def attacker_blocks(document: Plain) -> Iterator[Block]:
     """The attackers, the worst first, and releases about different people; nothing if there are neither."""
-    if document["rules"]:
-        yield Headed("What the agencies' rules say", (Bullets([document["rules"]["sentence"]]),))
+    if told := rules_view(document):
+        yield Headed("What the agencies' rules say", (Bullets(told),))
     if document["differences"]:
         yield Headed("Releases about different people", (Bullets(differences_view(document)),))
     attackers = attackers_view(document)
@@ -59,6 +59,12 @@ def attackers_view(document: Plain) -> list[Plain]:
     ]
 
 
+def rules_view(document: Plain) -> list[str]:
+    """What the agencies' rules say about cells of numbers, and what to look at."""
+    compared = [document["rules"]["sentence"]] if document["rules"] else []
+    return [*compared, *(f"{one['sentence']} {one['look_at']}" for one in document["cells"])]
+
+
 def differences_view(document: Plain) -> list[str]:
     """The pairs of releases about different people, in words."""
     return [one["sentence"] for one in document["differences"]]
@@ -66,7 +72,6 @@ def differences_view(document: Plain) -> list[str]:
 
 def attacker_lines(document: Plain) -> list[str]:
     """Attackers, differences and the agencies' rules in lines for a terminal."""
-    rules = [document["rules"]["sentence"]] if document["rules"] else []
     attackers = [
         f"{row['name']}: {row['word']}, advantage {row['cells'][0]}, {row['cells'][1]} proved, "
         f"{row['cells'][2]} exposed. {row['beside'][0]}"
@@ -74,5 +79,5 @@ def attacker_lines(document: Plain) -> list[str]:
     ]
     several = len(attackers) > 1
     told = ["Attackers, the worst first; the numbers above are the worst one's:"] if several else []
-    lines = [*rules, *differences_view(document), *told]
+    lines = [*rules_view(document), *differences_view(document), *told]
     return [*lines, *(f"  {line}" if several else line for line in attackers)]

@@ -222,6 +222,18 @@ class VerdictDocument(_Strict):
     decided: Annotated[str, Field(description="What decided, in a few words.")]
 
 
+class CellReasonDocument(_Strict):
+    """Why published cells of numbers do not pass, whatever attacks find."""
+
+    code: str
+    word: Literal["review", "fail"]
+    sentence: str
+    look_at: Annotated[str, Field(description="What to look at, or to do.")]
+    release: Annotated[str, Field(description="Which release they are of.")]
+    cells: Annotated[int, Field(ge=1)]
+    of: Annotated[int, Field(ge=1, description="Of how many published cells.")]
+
+
 class DecoderDocument(_Strict):
     """What one decoder found."""
 
@@ -251,6 +263,9 @@ class FindingDocument(_Strict):
     outcome: Literal["found", "skipped"]
     reason: str | None = None
     verdict: VerdictDocument
+    cells: Annotated[
+        list[CellReasonDocument], Field(description="Why cells of numbers do not pass; the worst first.")
+    ] = []
     summary: Annotated[Found | None, Field(description="What the strongest decoder found.")] = None
     proved_alone: Annotated[dict[str, People], Field(description="By any decoder; by value.")] = {}
     proved_group: Annotated[dict[str, People], Field(description="By any decoder; by value.")] = {}
@@ -501,6 +516,9 @@ class AuditDocument(_Strict):
         list[DifferenceDocument], Field(description="Releases about different people.")
     ] = []
     rules: Annotated[RulesDocument | None, Field(description="null: no table of sums.")] = None
+    cells: Annotated[
+        list[CellReasonDocument], Field(description="Why cells of numbers of any release do not pass.")
+    ] = []
     attackers: Annotated[
         list[AttackerDocument], Field(description="The worst first; none: one who knows all.")
     ] = []

@@ -59,6 +59,38 @@ class PlanPublished(_Strict):
     name: Annotated[Text, Field(description="What the page calls it.")] = ""
 
 
+class DominanceRule(_Strict):
+    """How much of a cell its largest contributors may make up before a person has to decide."""
+
+    n: Annotated[int, Field(ge=1, description="How many contributors.")]
+    share: Annotated[float, Field(gt=0, le=1, description="The share that they may have together.")]
+
+
+class PolicyCells(_Strict):
+    """What published cells of numbers must keep."""
+
+    p: Annotated[
+        float,
+        Field(gt=0, le=1000, description="A contributor must not be known to within this many percent."),
+    ] = 10.0
+    dominance: DominanceRule = DominanceRule(n=1, share=0.85)
+    threshold: Annotated[
+        int, Field(ge=1, description="Minima and maxima of cells with fewer people fail.")
+    ] = 10
+    extremes: Annotated[
+        bool | None, Field(description="Whether minima and maxima of larger cells may be published.")
+    ] = None
+
+
+class PlanCells(PolicyCells):
+    """What published cells of numbers must keep, and what everybody knows about the numbers."""
+
+    lower: Annotated[
+        float | None,
+        Field(description="What no number is below; default zero if none is negative, else nothing."),
+    ] = None
+
+
 class PlanDocument(_Strict):
     """What is going to be published about whom, and how much that may give away."""
 
@@ -87,6 +119,9 @@ class PlanDocument(_Strict):
         list[str | int] | None,
         Field(min_length=1, description="The values that must stay secret; default all but the commonest."),
     ] = None
+    cells: Annotated[PlanCells, Field(description="What cells of sums, means and extremes must keep.")] = (
+        PlanCells()
+    )
     repeats: Annotated[int, Field(ge=1, le=1000, description="Draws of the noise per release.")] = 1
     seed: Annotated[int, Field(ge=0, le=2**63 - 1, description="Seed of everything random.")] = 0
     steps: Annotated[
@@ -116,6 +151,10 @@ class PolicyDocument(_Strict):
     ] = None
     exposed_limit: Annotated[
         int | None, Field(ge=0, description="The largest exposed_limit that any plan may have.")
+    ] = None
+    cells: Annotated[
+        PolicyCells | None,
+        Field(description="What cells of numbers must keep at least; what is left out is free."),
     ] = None
     repeats: Annotated[int, Field(ge=1, le=1000, description="The least number of draws.")] = 1
     attackers: Annotated[

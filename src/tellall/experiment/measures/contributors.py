@@ -16,6 +16,7 @@ from tellall.core import files
 from tellall.core.amounts import count_of, percent
 from tellall.core.errors import InvalidInput, invalid
 from tellall.core.version import __version__, versions
+from tellall.experiment.measures.cells import USUAL_RULES, CellRules
 from tellall.experiment.plans.attacker import people_of
 from tellall.people.dataset import Dataset
 from tellall.release.linearise import evidence_of
@@ -237,7 +238,9 @@ def _cells(place: int, release: Release, dataset: Dataset) -> list[_Cell]:
     return out
 
 
-def rules_of(dataset: Dataset, tables: Sequence[Release]) -> dict[str, Any] | None:
+def rules_of(
+    dataset: Dataset, tables: Sequence[Release], rules: CellRules = USUAL_RULES
+) -> dict[str, Any] | None:
     """What the agencies' rules would have said about tables of sums, as plain data.
 
     None if there is no such table, or if contributions are not numbers of zero or more.
@@ -246,7 +249,7 @@ def rules_of(dataset: Dataset, tables: Sequence[Release]) -> dict[str, Any] | No
     if not tables or secret is None or dataset.levels or float(np.min(secret)) < 0:
         return None
     try:
-        found = compare_rules(dataset, tables)
+        found = compare_rules(dataset, tables, p=rules.p, n=rules.n, share=rules.share)
     except InvalidInput as reason:
         return {"sentence": f"The agencies' rules were not compared: {reason}", "cells": 0, "broken": 0}
     return {"sentence": found.sentence, "cells": len(found.cells), "broken": len(found.broken)}

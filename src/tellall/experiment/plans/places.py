@@ -44,7 +44,7 @@ class Place:
 def places_of(dataset: Dataset, plan: Plan) -> list[Place]:
     """Everybody; with ``by`` in the plan, each area that can be attacked."""
     if plan.by is None:
-        setting = Setting(dataset, plan.device, None, plan.attacker, plan.seed)
+        setting = Setting(dataset, plan.device, None, plan.attacker, plan.seed, plan.cells)
         return [Place(None, np.arange(dataset.n), setting)]
     attacker = plan.attacker.in_areas(plan.by)
     return [

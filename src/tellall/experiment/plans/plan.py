@@ -12,6 +12,7 @@ from tellall.core.errors import TellallError, invalid
 from tellall.core.schemas import VERSION, outdated
 from tellall.core.text import one_line, said
 from tellall.core.work import Progress
+from tellall.experiment.measures.cells import USUAL_RULES, CellRules
 from tellall.experiment.plans.attacker import INSIDER, Attacker
 from tellall.experiment.plans.mistakes import (
     ELSEWHERE,
@@ -121,6 +122,8 @@ class Plan:
         not counted.
     sensitive
         The values of the secret that must not be learned; None: all but the most common one.
+    cells
+        What published cells of numbers must keep, whatever attacks find.
     repeats
         How many draws of the noise are attacked.
     seed
@@ -158,6 +161,7 @@ class Plan:
     not_checked: tuple[NotChecked, ...] = ()
     attackers: tuple[Attacker, ...] = (INSIDER,)
     forbidden: tuple[str, ...] = ()
+    cells: CellRules = USUAL_RULES
 
     @property
     def attacker(self) -> Attacker:
@@ -234,6 +238,7 @@ class Plan:
             limit=document.limit,
             exposed_limit=document.exposed_limit,
             sensitive=None if document.sensitive is None else tuple(map(str, document.sensitive)),
+            cells=CellRules.of_plain(document.cells.model_dump()),
             repeats=document.repeats,
             seed=document.seed,
             steps=document.steps,
@@ -379,6 +384,7 @@ class Plan:
             "limit": self.limit,
             "exposed_limit": self.exposed_limit,
             "sensitive": None if self.sensitive is None else list(self.sensitive),
+            "cells": self.cells.as_json(),
             "repeats": self.repeats,
             "seed": self.seed,
             "steps": self.steps,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +41,8 @@ class Policy:
         The most that any plan may allow; see `Plan`. None: as the plan says.
     repeats
         The least number of draws of the noise that are attacked.
+    cells
+        What published cells of numbers must keep at least, as the file says it; see `CellRules`.
     attackers
         Who must be among the attackers of every plan.
     not_published
@@ -56,6 +58,7 @@ class Policy:
     attackers: tuple[Attacker, ...] = ()
     not_published: tuple[str, ...] = ()
     sha256: str = ""
+    cells: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
     def read(cls, path: str | Path) -> Policy:
@@ -101,6 +104,7 @@ class Policy:
             document.repeats,
             attackers,
             tuple(document.not_published),
+            cells={} if document.cells is None else document.cells.model_dump(exclude_unset=True),
         )
 
     def under(self, plan: Plan) -> Plan:
@@ -118,6 +122,7 @@ class Policy:
             plan,
             limit=plan.limit if self.limit is None else min(plan.limit, self.limit),
             exposed_limit=min(limits) if limits else None,
+            cells=plan.cells.under(self.cells),
             repeats=max(plan.repeats, self.repeats),
             attackers=attackers,
             forbidden=tuple(
@@ -131,6 +136,7 @@ class Policy:
             "name": self.name,
             "limit": self.limit,
             "exposed_limit": self.exposed_limit,
+            "cells": dict(self.cells),
             "repeats": self.repeats,
             "attackers": [one.name for one in self.attackers],
             "not_published": list(self.not_published),

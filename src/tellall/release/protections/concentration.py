@@ -152,7 +152,7 @@ class PPercent(Concentration):
     -----
     The second largest contributor knows their own x₂ and that no contribution is negative, so the largest
     contribution x₁ is at most T − x₂. That estimate is too high by T − x₁ − x₂. The rule withholds a cell if
-    this is below p % of x₁. Cells of one or two contributors always break it.
+    this is at most p % of x₁. Cells of one or two contributors always break it.
 
     Examples
     --------
@@ -173,4 +173,4 @@ class PPercent(Concentration):
 
     def breaks(self, total: Array, largest: Array) -> Mask:
         first, second = largest.T
-        return np.asarray((first > 0) & (total - first - second < self.p / 100 * first))
+        return np.asarray((first > 0) & (total - first - second <= self.p / 100 * first))

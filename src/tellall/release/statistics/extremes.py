@@ -104,7 +104,7 @@ class Extremes(Statistic):
     def needs(self, columns: Outline) -> set[str]:
         return {columns.names[place] for chosen in self.sets(columns) for place in chosen}
 
-    def _cells(self, public: Public) -> list[IntArray]:
+    def cells(self, public: Public) -> list[IntArray]:
         """The cell of each person in each table; cells are numbered across all tables."""
         sets, start = self.sets(public), 0
         out: list[IntArray] = []
@@ -123,7 +123,7 @@ class Extremes(Statistic):
             raise invalid("secret", "real numbers or bits, to be compared", "categories", "Use Marginals.")
         numbers, half = np.asarray(dataset.secret, dtype=np.float64), self.size(dataset.public) // 2
         least, most = np.full(half, np.inf), np.full(half, -np.inf)
-        for cell in self._cells(dataset.public):
+        for cell in self.cells(dataset.public):
             np.minimum.at(least, cell, numbers)
             np.maximum.at(most, cell, numbers)
         found = np.concatenate([least, most])
@@ -152,5 +152,5 @@ class Extremes(Statistic):
             reach,
             floor=floor,
             skipped=skipped if many else (),
-            numbers=CellExtremes(self._cells(public), people, least, most),
+            numbers=CellExtremes(self.cells(public), people, least, most),
         )

@@ -1,0 +1,418 @@
+"""Cells of numbers: which sums and means say too much about a contributor, and whose numbers extremes are.
+
+These are arithmetic on published cells. They need no attack and no draw of the noise, and one record says
+each reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tellall.algebra.operators.base import Array
+from tellall.core.checks import above_zero, is_number, share, whole
+from tellall.core.errors import invalid
+from tellall.experiment.plans.attacker import people_of
+from tellall.people.dataset import Dataset
+from tellall.release.protections.concentration import (
+    Dominance,
+    PPercent,
+    cells_of_people,
+    contributions_of,
+    largest_of,
+)
+from tellall.release.release import Release
+from tellall.release.statistics.among import alone
+from tellall.release.statistics.base import Statistic
+from tellall.release.statistics.cells import CellNumbers
+from tellall.release.statistics.extremes import Extremes
+
+__all__ = ["USUAL_RULES", "CellReason", "CellRules", "NumberCells", "all_reasons", "cells_of", "say_missing"]
+
+Mask = npt.NDArray[np.bool_]
+_FEW = 2  # contributors of whom one always knows the other
+_SPREADS = 2.0  # standard deviations of noise to within which a published number counts as known
+
+
+@dataclass(frozen=True)
+class CellRules:
+    """What published cells of numbers must keep.
+
+    Attributes
+    ----------
+    p
+        A contributor must not be known to within this many percent.
+    n, share
+        More than this share of a cell from its ``n`` largest contributors is for a person to decide.
+    threshold
+        Minima and maxima of cells with fewer people fail.
+    extremes
+        Whether minima and maxima of larger cells may be published; None if nobody said, which is no.
+    lower
+        What everybody knows that no number is below; None: zero if no number is negative, else nothing.
+    """
+
+    p: float = 10.0
+    n: int = 1
+    share: float = 0.85
+    threshold: int = 10
+    extremes: bool | None = None
+    lower: float | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "p", above_zero("p", self.p))
+        object.__setattr__(self, "n", whole("n", self.n))
+        object.__setattr__(self, "share", share("share", self.share, zero=False))
+        object.__setattr__(self, "threshold", whole("threshold", self.threshold))
+        if self.lower is not None and not (is_number(self.lower) and np.isfinite(self.lower)):
+            raise invalid("lower", "a finite number, or left out", self.lower)
+
+    def least(self, people: Dataset) -> float | None:
+        """What everybody knows that no number is below; None if nothing is known."""
+        smallest = float(np.min(np.asarray(people.secret, dtype=np.float64), initial=np.inf))
+        if self.lower is None:
+            return 0.0 if smallest >= 0 else None
+        if smallest < self.lower:
+            raise invalid("cells.lower", "at most everybody's number", self.lower, "Give a lower one.")
+        return float(self.lower)
+
+    def under(self, policy: Mapping[str, Any]) -> CellRules:
+        """The stricter of these and a policy's; what a policy does not say stays as it is.
+
+        Examples
+        --------
+        >>> CellRules(p=5, extremes=True).under({"p": 10, "extremes": False})
+        CellRules(p=10.0, n=1, share=0.85, threshold=10, extremes=False, lower=None)
+        """
+        n, largest = self.n, self.share
+        if (rule := policy.get("dominance")) is not None:
+            n, largest = rule["n"], min(rule["share"], self.share) if rule["n"] == n else rule["share"]
+        allowed = policy.get("extremes")
+        own = [one for one in (self.extremes, allowed) if one is not None]
+        return replace(
+            self,
+            p=max(self.p, policy.get("p") or 0.0),
+            n=n,
+            share=largest,
+            threshold=max(self.threshold, policy.get("threshold") or 1),
+            extremes=all(own) if own else None,
+        )
+
+    @classmethod
+    def of_plain(cls, plain: Mapping[str, Any]) -> CellRules:
+        """The rules as a plan writes them; what it leaves out has its default."""
+        known = {name: plain[name] for name in ("p", "threshold", "extremes", "lower") if name in plain}
+        return cls(**{**known, **(plain.get("dominance") or {})})
+
+    def as_json(self) -> dict[str, Any]:
+        """The rules as a plan writes them."""
+        return {
+            "p": self.p,
+            "dominance": {"n": self.n, "share": self.share},
+            "threshold": self.threshold,
+            "extremes": self.extremes,
+            "lower": self.lower,
+        }
+
+
+USUAL_RULES = CellRules()
+
+
+@dataclass(frozen=True)
+class _Kind:
+    """One kind of reason: its verdict, what decided in a few words, a sentence, what to look at."""
+
+    word: str
+    decided: str
+    sentence: str
+    look_at: str
+    noun: str = "cells"
+
+
+_KINDS = {  # by code; of those with one verdict the first weighs most
+    "few contributors": _Kind(
+        "fail",
+        "cells of one or two contributors",
+        "one or two people contribute: their numbers are known, or known to each other, to within {p:g} %.",
+        "Merge these cells with others, or withhold them (PPercent).",
+    ),
+    "rival": _Kind(
+        "fail",
+        "contributors known too well",
+        "the second largest contributor knows the largest number to within {p:g} %, since nobody's is below "
+        "{least:g}.",
+        "Withhold these cells and others from which they follow (PPercent, complementary), or merge them.",
+    ),
+    "extremes of small cells": _Kind(
+        "fail",
+        "minima and maxima of small cells",
+        "the cell has fewer than {threshold} people, and the value is the number of one of them.",
+        "Leave out minima and maxima, or merge the cells.",
+        "minima and maxima",
+    ),
+    "error not known": _Kind(
+        "review",
+        "cells judged as if exact",
+        "the value would fail if it were exact, and nobody knows how far off it is.",
+        "What was done to the values, and how far that hides the largest contributors.",
+    ),
+    "p % rule": _Kind(
+        "review",
+        "cells that the p % rule withholds",
+        "the {p:g} % rule, applied to the sizes of numbers, would withhold the value.",
+        "Is there a number that nobody can be below? If so, the plan can say so (cells.lower).",
+    ),
+    "dominance": _Kind(
+        "review",
+        "dominated cells",
+        "{largest} more than {percent:g} %.",
+        "Can the others, or everybody, tell from it what the largest contributor has?",
+    ),
+    "all the least": _Kind(
+        "review",
+        "cells where all have the least number",
+        "everybody has the least number there can be, {least:g}.",
+        "Does it harm these people that all of them are known to have it?",
+    ),
+    "extremes": _Kind(
+        "review",
+        "minima and maxima",
+        "the value is the number of one person.",
+        "Can anybody tell whose it is? A policy can allow minima and maxima (cells.extremes).",
+        "minima and maxima",
+    ),
+}
+_WORST = {"pass": 0, "review": 1, "fail": 2}
+
+
+@dataclass(frozen=True)
+class CellReason:
+    """Why published cells of numbers do not pass: one reason for some cells of one release.
+
+    Attributes
+    ----------
+    code
+        Which reason, one of a fixed list.
+    release
+        What the release is called.
+    cells, of
+        How many published cells it is about, of how many.
+    rules
+        The rules that they break.
+    """
+
+    code: str
+    release: str
+    cells: int
+    of: int
+    rules: CellRules
+
+    @property
+    def word(self) -> str:
+        """The verdict that it gives: "review" or "fail"."""
+        return _KINDS[self.code].word
+
+    @property
+    def decided(self) -> str:
+        """The reason in a few words."""
+        return _KINDS[self.code].decided
+
+    @property
+    def sentence(self) -> str:
+        """The reason in a sentence."""
+        rules, kind = self.rules, _KINDS[self.code]
+        few = "the largest contributor makes" if rules.n == 1 else f"the {rules.n} largest contributors make"
+        said = kind.sentence.format(
+            p=rules.p,
+            threshold=rules.threshold,
+            largest=f"{few} up",
+            percent=100 * rules.share,
+            least=rules.lower or 0.0,
+        )
+        return f"In {self.cells:,} of {self.of:,} published {kind.noun} of “{self.release}” {said}"
+
+    @property
+    def look_at(self) -> str:
+        """What to look at, or to do."""
+        return _KINDS[self.code].look_at
+
+    @property
+    def rank(self) -> tuple[int, int]:
+        """How much it weighs: first its verdict, then its place in the list of reasons."""
+        return _WORST[self.word], -list(_KINDS).index(self.code)
+
+    def as_json(self) -> dict[str, Any]:
+        """The reason as plain data."""
+        said = {"sentence": self.sentence, "look_at": self.look_at, "word": self.word}
+        return {"code": self.code, **said, "release": self.release, "cells": self.cells, "of": self.of}
+
+    def to_plain(self) -> dict[str, Any]:
+        """The reason as plain data from which it can be made again."""
+        return asdict(self)
+
+    @classmethod
+    def from_plain(cls, plain: Mapping[str, Any]) -> CellReason:
+        """The reason that `to_plain` gave."""
+        return cls(**{**plain, "rules": CellRules(**plain["rules"])})
+
+
+def all_reasons(parts: Sequence[Sequence[CellReason]]) -> tuple[CellReason, ...]:
+    """Each reason for each release once, with the most cells that it has anywhere; the worst first."""
+    found: dict[tuple[str, str], CellReason] = {}
+    for one in (reason for part in parts for reason in part):
+        known = found.get((one.release, one.code))
+        if known is None or one.cells > known.cells:
+            found[one.release, one.code] = one
+    return tuple(sorted(found.values(), key=lambda one: one.rank, reverse=True))
+
+
+def say_missing(reasons: Sequence[CellReason], sentence: str = "") -> str:
+    """What reasons add to a sentence that may already have some of them."""
+    return " ".join(one.sentence for one in reasons if one.sentence not in sentence)
+
+
+@dataclass(frozen=True, eq=False)
+class NumberCells:
+    """What every value of a statistic of numbers says about the people in its cell, before any protection.
+
+    Attributes
+    ----------
+    contributors
+        How many people the value is about; zero for values that say nothing about numbers, as counts.
+    first, rest
+        How far the largest contribution lies above the least there can be, and all but the two largest; as
+        absolute values where nothing is known to be the least. For an extreme, ``first`` is its own.
+    unit
+        By how much a value must be multiplied to be a sum.
+    dominated
+        Whether a few contributors make up more than the rules allow.
+    bounded
+        Whether the least there can be is known.
+    extreme
+        Whether the values are minima and maxima.
+    """
+
+    contributors: Array
+    first: Array
+    rest: Array
+    unit: Array
+    dominated: Mask
+    bounded: bool
+    extreme: bool = False
+
+    def reasons(self, release: Release, name: str, people: Dataset, rules: CellRules) -> list[CellReason]:
+        """Why the values of a release do not pass.
+
+        Notes
+        -----
+        A value of a cell counts as known to within b: the bound of its error or, if that is less, two
+        standard deviations of it. The second largest contributor knows the largest to within what the others
+        have and b, so a cell fails if that is at most p % of the largest. If the law of the error is not
+        known, or people were changed before anything was computed, values are judged as if exact, and what
+        would fail is for a person to decide.
+        """
+        shown = (~np.isnan(release.values)) & (self.contributors > 0)
+        law, changed = release.noise, any(one.changes_people for one in release.protections)
+        surely = law.known and not changed
+        error = self.unit * (_half_width(release, people) if surely else 0.0)
+        known = self._within(self.rest + error, rules)
+        codes = np.full(known.size, "", dtype=object)
+        if self.extreme:
+            small = self.contributors < rules.threshold
+            codes[known & small] = "extremes of small cells"
+            codes[known & ~small & (rules.extremes is not True)] = "extremes"
+        else:
+            nothing = self.first == 0
+            codes[self.dominated & self._within(error, rules)] = "dominance"
+            codes[nothing & known & self.bounded] = "all the least"
+            codes[~nothing & known] = "rival" if self.bounded else "p % rule"
+            codes[known & (self.contributors <= _FEW)] = "few contributors"
+        listed = [(code, int((shown & (codes == code)).sum())) for code in _KINDS]
+        found = [CellReason(code, name, cells, int(shown.sum()), rules) for code, cells in listed if cells]
+        return found if surely else _doubtful(found)
+
+    def _within(self, error: Array, rules: CellRules) -> Mask:
+        """Where the largest contribution is known to within p % if its estimate is this far off."""
+        largest = np.column_stack([self.first, np.zeros(self.first.size)])
+        close = PPercent(rules.p).breaks(self.first + error, largest)
+        return np.asarray(close | ((self.first == 0) & (error == 0)))
+
+
+def _half_width(release: Release, people: Dataset) -> Array | float:
+    """To within how much each published value is known."""
+    law = release.noise.ordinary
+    if not law.varies:
+        return min(law.bound, _SPREADS * law.std)
+    chosen = people_of(release.statistic, people.public)
+    public = people.public if chosen.size == people.n else people.public.take(chosen)
+    equations = alone(release.statistic).equations(public, release.values)
+    return np.asarray(np.minimum(law.bound, _SPREADS * law.spread(release.values, equations)))
+
+
+def _doubtful(found: Sequence[CellReason]) -> list[CellReason]:
+    """The reasons where errors are not known: what fails is for a person to decide."""
+    failing = [one for one in found if one.word == "fail"]
+    others = [one for one in found if one.word != "fail"]
+    if failing:
+        others.append(replace(failing[0], code="error not known", cells=sum(one.cells for one in failing)))
+    return others
+
+
+def cells_of(statistic: Statistic, dataset: Dataset, rules: CellRules) -> NumberCells | None:
+    """What the values of a statistic say about contributors; None if it is no table of real numbers."""
+    inner = alone(statistic)
+    if dataset.secret is None or dataset.levels or not isinstance(inner, CellNumbers | Extremes):
+        return None
+    least = rules.least(dataset)
+    people = people_of(statistic, dataset.public)
+    inside = dataset if people.size == dataset.n else dataset.take(people)
+    above = np.abs(np.asarray(inside.secret, dtype=np.float64) - (least or 0.0))
+    if isinstance(inner, Extremes):
+        return _of_extremes(inner, inside, least)
+    return _of_sums(inner, inside, above, rules, bounded=least is not None)
+
+
+def _of_sums(
+    statistic: CellNumbers, people: Dataset, above: Array, rules: CellRules, *, bounded: bool
+) -> NumberCells:
+    public = people.public
+    weights, own = statistic.own_weights(public), contributions_of(statistic, people)
+    counted, dominance = weights > 0, Dominance(rules.n, rules.share)
+    parts: list[tuple[Array, Array, Array, Array, Mask]] = []
+    for cell, size in cells_of_people(statistic, public):
+        totals = np.bincount(cell, weights, minlength=size).astype(np.float64)
+        largest = largest_of(cell, size, weights * above, 2)
+        rest = np.bincount(cell, weights * above, minlength=size) - largest.sum(axis=1)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            unit = 1.0 / statistic.factors(totals)
+        parts.append(
+            (
+                np.bincount(cell, counted, minlength=size).astype(np.float64),
+                largest[:, 0],
+                np.maximum(rest, 0.0),
+                np.where(np.isfinite(unit), unit, 0.0),
+                dominance.breaks(
+                    np.bincount(cell, own, minlength=size).astype(np.float64),
+                    largest_of(cell, size, own, rules.n),
+                ),
+            )
+        )
+    contributors, first, rest, unit, dominated = (
+        np.concatenate([each, np.zeros(each.size, dtype=each.dtype)] if statistic.counts else [each])
+        for each in (np.concatenate(part) for part in zip(*parts, strict=True))
+    )
+    return NumberCells(contributors, first, rest, unit, dominated.astype(bool), bounded)
+
+
+def _of_extremes(statistic: Extremes, people: Dataset, least: float | None) -> NumberCells:
+    values = statistic.values(people)
+    half = values.size // 2
+    counts = np.bincount(np.concatenate(statistic.cells(people.public)), minlength=half)
+    first = np.abs(np.nan_to_num(values) - (least or 0.0))
+    nothing, none = np.zeros(values.size), np.zeros(values.size, dtype=bool)
+    both = np.concatenate([counts, counts]).astype(np.float64)
+    return NumberCells(both, first, nothing, np.ones(values.size), none, least is not None, extreme=True)

@@ -22,21 +22,20 @@ from tellall.core.work import Progress, about
 from tellall.experiment.differences import differences, people_who_differ
 from tellall.experiment.document import Audit, describe_people, worst_first
 from tellall.experiment.findings import Finding, Job, Skipped, from_plain, to_plain, void
-from tellall.experiment.measures.cells import CellReason
+from tellall.experiment.measures.cells import CellReason, CellRules
 from tellall.experiment.measures.contributors import rules_of
 from tellall.experiment.overall import proved_together
 from tellall.experiment.plans.plan import ALL_TOGETHER, Plan
-from tellall.experiment.trial import Setting, Trial, affordable
+from tellall.experiment.trial import Planned, Setting, Trial, affordable
 from tellall.experiment.verdict import Limits
 from tellall.people.areas import fingerprint
 from tellall.people.dataset import Dataset
 from tellall.release import catalogue
 from tellall.release.outputs import OutputFolder
-from tellall.release.release import Release
 from tellall.release.statistics.among import alone
 from tellall.release.statistics.cells import CellNumbers
 
-__all__ = ["attack_all", "audit", "key_of", "named_people", "reveal"]
+__all__ = ["attack_all", "audit", "compared_rules", "key_of", "named_people", "reveal"]
 
 Each = Callable[[Finding | Skipped], object]
 _SMALL = 3  # every subset of this many first releases is attacked
@@ -144,14 +143,17 @@ def _by_one(
         command=command,
         proved=proved_together([finding for finding in findings if isinstance(finding, Finding)]),
         differences=differences(dataset.public, plan, findings),
-        rules=rules_of(dataset, _sums_in(dataset, plan), plan.cells),
+        rules=compared_rules(dataset, plan.releases, plan.seed, plan.cells),
     )
 
 
-def _sums_in(dataset: Dataset, plan: Plan) -> tuple[Release, ...]:
-    """The planned tables of sums and means, published once."""
-    tables = tuple(one for one in plan.releases if isinstance(alone(one.statistic), CellNumbers))
-    return Trial(Setting(dataset), tables, seed=plan.seed).published[0] if tables else ()
+def compared_rules(
+    people: Dataset, releases: Sequence[Planned], seed: int, rules: CellRules
+) -> dict[str, Any] | None:
+    """What the agencies' rules say about the tables of sums and means, published once; see `rules_of`."""
+    tables = tuple(one for one in releases if isinstance(alone(one.statistic), CellNumbers))
+    published = Trial(Setting(people), tables, seed=seed).published[0] if tables else ()
+    return rules_of(people, published, rules)
 
 
 def _with_remedy(dataset: Dataset, done: Audit, workers: Workers) -> Audit:

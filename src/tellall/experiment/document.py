@@ -29,7 +29,15 @@ from tellall.experiment.findings import (
 from tellall.experiment.measures.cells import CellReason, all_reasons
 from tellall.experiment.overall import Overall, Proved, proved_together
 from tellall.experiment.plans.plan import NotChecked, Plan
-from tellall.experiment.verdict import JudgedArea, Limits, Verdict, judge, judge_area, judged_areas
+from tellall.experiment.verdict import (
+    JudgedArea,
+    Limits,
+    Verdict,
+    judge,
+    judge_area,
+    judged_areas,
+    with_rules,
+)
 from tellall.people.dataset import Dataset
 from tellall.release.protections.protection import is_random
 
@@ -103,11 +111,7 @@ class Audit(WithFigures):
 
         If the attacks pass but a cell that the p % rule passes does not hold, a person has to decide.
         """
-        if self.attacks.word != "pass" or not self.rules or not self.rules["broken"]:
-            return self.attacks
-        return Verdict(
-            "review", f"{self.attacks.sentence} {self.rules['sentence']}", "contributors known too well"
-        )
+        return with_rules(self.attacks, self.rules)
 
     @cached_property
     def attacks(self) -> Verdict:

@@ -11,7 +11,7 @@ from tellall.core.amounts import count_of
 from tellall.core.errors import TellallError
 from tellall.core.jobs import Workers
 from tellall.core.work import Progress, one_thread
-from tellall.experiment.audit import jobs_alone, jobs_together
+from tellall.experiment.audit import compared_rules, jobs_alone, jobs_together
 from tellall.experiment.changes import Change, Cost, candidates, price, with_noise, without_release
 from tellall.experiment.document import Audit
 from tellall.experiment.draws import MOST_UNKNOWNS
@@ -22,7 +22,7 @@ from tellall.experiment.plans.draft import as_toml
 from tellall.experiment.plans.places import Place, attack_apart, together
 from tellall.experiment.plans.plan import Plan
 from tellall.experiment.trial import Planned, Trial, affordable
-from tellall.experiment.verdict import Limits, Verdict, judge_area, judge_outcome, judged_areas
+from tellall.experiment.verdict import Limits, Verdict, judge_area, judge_outcome, judged_areas, with_rules
 from tellall.release.protections.protection import is_random
 
 __all__ = ["find_remedy", "with_remedy", "without_remedy"]
@@ -109,14 +109,14 @@ def find_remedy(
     Notes
     -----
     The changes are a small built-in list: hide values below 5 or 10, round to 3, 5 or 10, both, withhold sums
-    and means by the rules for cells, tables of fewer columns, noise, and leaving out a table, a column or a release. They are ordered by what they cost
-    the reader, attacked by the quickest decoder with proofs by bounds, and the first that passes is checked
-    by every decoder, with a search for proofs, on every set of releases it touches: once if nothing is
-    random, otherwise on 20 fresh draws, all of which must pass (3 for slow decoders). The first attack that
-    does not pass ends the check. Noise is searched for last, and only up to the cost of what has been found.
-    At most 24 changes are attacked; the others are listed. The search takes 3,000,000 people × attacks of
-    least squares, 60 attacks at least; an attack by another decoder counts as six. Then it ends with the best
-    change found.
+    and means by the rules for cells, tables of fewer columns, noise, and leaving out a table, a column or a
+    release. They are ordered by what they cost the reader, attacked by the quickest decoder with proofs by
+    bounds, and the first that passes is checked by every decoder, with a search for proofs, on every set of
+    releases it touches: once if nothing is random, otherwise on 20 fresh draws, all of which must pass (3 for
+    slow decoders). The first attack that does not pass ends the check. Noise is searched for last, and only
+    up to the cost of what has been found. At most 24 changes are attacked; the others are listed. The search
+    takes 3,000,000 people × attacks of least squares, 60 attacks at least; an attack by another decoder
+    counts as six. Then it ends with the best change found.
 
     With several attackers, changes are checked against the worst, and the sentence says so.
 
@@ -359,7 +359,12 @@ class _RemedySearch:
     def _checked(self, one: _Tried) -> _Tried:
         """The change attacked by every decoder, on fresh draws where something is random."""
         draws = _DRAWS if any(is_random(each.protections) for each in one.change.releases) else 1
-        return self._attacked(one, self.decoders, draws)
+        found = self._attacked(one, self.decoders, draws)
+        if found.verdict is None or not found.good:
+            return found
+        people, rules = self.setting.people, self.plan.cells
+        compared = compared_rules(people, one.change.releases, self.seed, rules)
+        return replace(found, verdict=with_rules(found.verdict, compared))
 
     def _attacked(self, one: _Tried, decoders: Sequence[str], draws: int) -> _Tried:
         """The change with the first verdict of any draw, set of releases and decoder that does not pass.

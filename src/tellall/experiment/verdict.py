@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 from tellall.core.amounts import count_of, counted, digits, percent, points
 from tellall.core.errors import invalid
@@ -38,6 +39,7 @@ __all__ = [
     "sensitive_codes",
     "sensitive_of",
     "with_cells",
+    "with_rules",
 ]
 
 _ORDER = ("pass", "review", "fail")
@@ -161,6 +163,13 @@ def with_cells(verdict: Verdict, cells: Sequence[CellReason]) -> Verdict:
         kept = "" if verdict.word == "pass" else verdict.sentence
         return Verdict(worst.word, f"{said} {kept}".strip(), worst.decided)
     return replace(verdict, sentence=f"{verdict.sentence} {said}".strip())
+
+
+def with_rules(verdict: Verdict, rules: Mapping[str, Any] | None) -> Verdict:
+    """The verdict, or a review where cells that the agencies' rules pass do not hold together."""
+    if verdict.word != "pass" or not rules or not rules["broken"]:
+        return verdict
+    return Verdict("review", f"{verdict.sentence} {rules['sentence']}", "contributors known too well")
 
 
 def _judge_found(name: str, found: Outcome, limits: Limits) -> Verdict:

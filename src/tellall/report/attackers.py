@@ -79,5 +79,7 @@ def attacker_lines(document: Plain) -> list[str]:
     ]
     several = len(attackers) > 1
     told = ["Attackers, the worst first; the numbers above are the worst one's:"] if several else []
-    lines = [*rules_view(document), *differences_view(document), *told]
+    compared = [document["rules"]["sentence"]] if document["rules"] else []
+    rules = [*compared, *(f"“{one['release']}”: {one['look_at']}" for one in document["cells"])]
+    lines = [*rules, *differences_view(document), *told]
     return [*lines, *(f"  {line}" if several else line for line in attackers)]

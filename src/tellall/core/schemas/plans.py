@@ -78,8 +78,8 @@ class PolicyCells(_Strict):
         int, Field(ge=1, description="Minima and maxima of cells with fewer people fail.")
     ] = 10
     extremes: Annotated[
-        bool | None, Field(description="Whether minima and maxima of larger cells may be published.")
-    ] = None
+        bool, Field(description="Whether minima and maxima of larger cells may be published.")
+    ] = False
 
 
 class PlanCells(PolicyCells):

@@ -6,8 +6,8 @@ each reason.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -51,17 +51,20 @@ class CellRules:
     threshold
         Minima and maxima of cells with fewer people fail.
     extremes
-        Whether minima and maxima of larger cells may be published; None if nobody said, which is no.
+        Whether minima and maxima of larger cells may be published.
     lower
         What everybody knows that no number is below; None: zero if no number is negative, else nothing.
+    said
+        Which of them somebody chose; the others have their usual values.
     """
 
     p: float = 10.0
     n: int = 1
     share: float = 0.85
     threshold: int = 10
-    extremes: bool | None = None
+    extremes: bool = False
     lower: float | None = None
+    said: tuple[str, ...] = field(default=(), compare=False, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "p", above_zero("p", self.p))
@@ -81,32 +84,31 @@ class CellRules:
         return float(self.lower)
 
     def under(self, policy: Mapping[str, Any]) -> CellRules:
-        """The stricter of these and a policy's; what a policy does not say stays as it is.
+        """The stricter of these and a policy's, of each that both say; otherwise what either says.
+
+        Of two dominance rules for different numbers of contributors the policy's holds.
 
         Examples
         --------
-        >>> CellRules(p=5, extremes=True).under({"p": 10, "extremes": False})
-        CellRules(p=10.0, n=1, share=0.85, threshold=10, extremes=False, lower=None)
+        >>> CellRules.of_plain({"p": 5, "extremes": True}).under({"p": 10, "threshold": 4})
+        CellRules(p=10.0, n=1, share=0.85, threshold=4, extremes=True, lower=None)
         """
-        n, largest = self.n, self.share
-        if (rule := policy.get("dominance")) is not None:
-            n, largest = rule["n"], min(rule["share"], self.share) if rule["n"] == n else rule["share"]
-        allowed = policy.get("extremes")
-        own = [one for one in (self.extremes, allowed) if one is not None]
-        return replace(
-            self,
-            p=max(self.p, policy.get("p") or 0.0),
-            n=n,
-            share=largest,
-            threshold=max(self.threshold, policy.get("threshold") or 1),
-            extremes=all(own) if own else None,
-        )
+        stricter: dict[str, Callable[[Any, Any], Any]] = {
+            "p": max,
+            "threshold": max,
+            "extremes": min,
+            "dominance": _narrower,
+        }
+        own = {name: part for name, part in self.as_json().items() if name in self.said}
+        theirs = {name: part for name, part in policy.items() if part is not None}
+        both = {name: stricter[name](own[name], theirs[name]) for name in own.keys() & theirs.keys()}
+        return CellRules.of_plain({**own, **theirs, **both})
 
     @classmethod
     def of_plain(cls, plain: Mapping[str, Any]) -> CellRules:
-        """The rules as a plan writes them; what it leaves out has its default."""
+        """The rules as a plan writes them; what it leaves out has its usual value."""
         known = {name: plain[name] for name in ("p", "threshold", "extremes", "lower") if name in plain}
-        return cls(**{**known, **(plain.get("dominance") or {})})
+        return cls(**{**known, **plain.get("dominance", {})}, said=tuple(plain))
 
     def as_json(self) -> dict[str, Any]:
         """The rules as a plan writes them."""
@@ -120,6 +122,11 @@ class CellRules:
 
 
 USUAL_RULES = CellRules()
+
+
+def _narrower(own: Mapping[str, Any], theirs: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The stricter of two dominance rules, if they are about as many contributors; else the second."""
+    return own if own["n"] == theirs["n"] and own["share"] < theirs["share"] else theirs
 
 
 @dataclass(frozen=True)
@@ -257,7 +264,7 @@ class CellReason:
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any]) -> CellReason:
         """The reason that `to_plain` gave."""
-        return cls(**{**plain, "rules": CellRules(**plain["rules"])})
+        return cls(**{**plain, "rules": CellRules(**{**plain["rules"], "said": ()})})
 
 
 def all_reasons(parts: Sequence[Sequence[CellReason]]) -> tuple[CellReason, ...]:
@@ -324,7 +331,7 @@ class NumberCells:
         if self.extreme:
             small = self.contributors < rules.threshold
             codes[known & small] = "extremes of small cells"
-            codes[known & ~small & (rules.extremes is not True)] = "extremes"
+            codes[known & ~small] = "" if rules.extremes else "extremes"
         else:
             nothing = self.first == 0
             codes[self.dominated & self._within(error, rules)] = "dominance"
@@ -381,7 +388,7 @@ def _of_sums(
 ) -> NumberCells:
     public = people.public
     weights, own = statistic.own_weights(public), contributions_of(statistic, people)
-    counted, dominance = weights > 0, Dominance(rules.n, rules.share)
+    dominance = Dominance(rules.n, rules.share)
     parts: list[tuple[Array, Array, Array, Array, Mask]] = []
     for cell, size in cells_of_people(statistic, public):
         totals = np.bincount(cell, weights, minlength=size).astype(np.float64)
@@ -391,7 +398,7 @@ def _of_sums(
             unit = 1.0 / statistic.factors(totals)
         parts.append(
             (
-                np.bincount(cell, counted, minlength=size).astype(np.float64),
+                np.bincount(cell, minlength=size).astype(np.float64),
                 largest[:, 0],
                 np.maximum(rest, 0.0),
                 np.where(np.isfinite(unit), unit, 0.0),

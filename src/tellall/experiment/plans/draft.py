@@ -338,7 +338,7 @@ _MEANS = """\
 [[releases]]
 name = "means"
 statistic = {{ kind = "CellMeans", ways = {ways}, counts = true }}   # secret included in these columns
-protect = {{ kind = "Suppression", below = 10 }}
+protect = {{ kind = "PPercent", p = 10, complementary = true }}   # withholds cells that give somebody away
 
 # [[releases]]
 # name = "sums"

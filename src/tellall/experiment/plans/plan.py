@@ -238,7 +238,7 @@ class Plan:
             limit=document.limit,
             exposed_limit=document.exposed_limit,
             sensitive=None if document.sensitive is None else tuple(map(str, document.sensitive)),
-            cells=CellRules.of_plain(document.cells.model_dump()),
+            cells=CellRules.of_plain(document.cells.model_dump(exclude_unset=True)),
             repeats=document.repeats,
             seed=document.seed,
             steps=document.steps,
@@ -330,6 +330,8 @@ class Plan:
             raise invalid("dataset", "one with a secret, to be audited", "no secret")
         if self.secret and self.secret != dataset.secret_name:
             raise invalid("secret", f"that of the dataset ('{dataset.secret_name}')", f"'{self.secret}'")
+        if not dataset.levels:
+            self.cells.least(dataset)
         public = dataset.public if self.by is None else split(dataset, self.by)[0].whole.public
         found: list[Problem] = [
             (f"attacker “{one.name}”: known" if one.name else "known", rule_in(error, "known"))

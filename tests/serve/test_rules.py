@@ -22,6 +22,12 @@ limit = 0.02
 repeats = 2
 not_published = ["Means"]
 
+[cells]
+p = 15.0
+dominance = { n = 2, share = 0.9 }
+threshold = 20
+extremes = true
+
 [[attackers]]
 name = "journalist"
 known = ["sex"]
@@ -54,10 +60,12 @@ def test_a_policy_holds_for_every_plan_and_makes_audits_void(client):
     assert case.version != before  # what was audited without it is not about this
     _, plan = case.asked
     assert (plan.limit, plan.repeats) == (0.02, 2)
+    assert (plan.cells.p, plan.cells.n, plan.cells.threshold, plan.cells.extremes) == (15.0, 2, 20, True)
     assert [one.name for one in plan.attackers] == ["as planned", "journalist"]
     assert (case.plan.limit, len(case.plan.attackers)) == (0.05, 1)  # the text of the plan stays
     page = text_of(client.get(f"{client.here}/plan").text)
     assert "The policy Ward 7 <b> applies too: an advantage of at most 2.0 in 100" in page
+    assert "nobody in a cell of numbers known to a rival to within 15 %" in page
     assert "journalist knows sex of everybody by the policy" in page
     assert client.get(f"{client.here}/export/policy.toml").body == POLICY
     client.post("/policy/forget")

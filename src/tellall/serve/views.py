@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from tellall.core.amounts import counted, points
+from tellall.core.amounts import count_of, counted, percent, points
 from tellall.core.errors import invalid
 from tellall.experiment.plans.mistakes import is_unknown
 from tellall.experiment.plans.plan import Plan
@@ -154,6 +154,19 @@ def attackers(case: Case) -> list[Plain]:
     ]
 
 
+def _cells_in_words(cells: Mapping[str, Any]) -> Iterator[str]:
+    """What cells of numbers must keep, as far as a policy says it."""
+    if "p" in cells:
+        yield f"nobody in a cell of numbers known to a rival to within {cells['p']:g} %"
+    if "dominance" in cells:
+        n, share = cells["dominance"]["n"], percent(cells["dominance"]["share"], 0)
+        yield f"no more than {share} of such a cell from {count_of(n, 'contributor')}"
+    if "threshold" in cells:
+        yield f"no minima and maxima of fewer than {count_of(cells['threshold'], 'person', 'people')}"
+    if "extremes" in cells:
+        yield f"minima and maxima of more people {'allowed' if cells['extremes'] else 'for a person to decide'}"
+
+
 def rules_view(rules: Policy) -> Plain:
     """The rules of the site in words."""
     said = [
@@ -164,6 +177,7 @@ def rules_view(rules: Policy) -> Plain:
             else []
         ),
         *([f"at least {rules.repeats:,} draws of the noise"] if rules.repeats > 1 else []),
+        *_cells_in_words(rules.cells),
         *(f"an attacker {named(one.name)}who {one.describe('secret')}" for one in rules.attackers),
         *(f"no {kind}" for kind in rules.not_published),
     ]

@@ -164,7 +164,8 @@ def _cells_in_words(cells: Mapping[str, Any]) -> Iterator[str]:
     if "threshold" in cells:
         yield f"no minima and maxima of fewer than {count_of(cells['threshold'], 'person', 'people')}"
     if "extremes" in cells:
-        yield f"minima and maxima of more people {'allowed' if cells['extremes'] else 'for a person to decide'}"
+        said = "allowed" if cells["extremes"] else "for a person to decide"
+        yield f"minima and maxima of more people {said}"
 
 
 def rules_view(rules: Policy) -> Plain:

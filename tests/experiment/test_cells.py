@@ -401,3 +401,10 @@ def test_other_reasons_stay_in_the_sentence():
     verdict = judge([("numbers", doubtful)], Limits(0.05))
     assert verdict.word == "fail"
     assert "not settled" in verdict.sentence
+
+
+def test_exactly_p_percent_is_too_close():
+    """The protection and the verdict agree at the limit itself: 80 is bounded by 88."""
+    people = people_in([[80.0, 30.5, 8.0], [80.0, 30.5, 8.5], [5.0, 6.0, 7.5]])
+    assert codes(people, ta.Sums(2)) == {"rival": 1}
+    assert np.isnan(ta.publish(people, ta.Sums(2), ta.PPercent(10)).values).tolist() == [True, False, False]

@@ -388,12 +388,14 @@ def _of_sums(
 ) -> NumberCells:
     public = people.public
     weights, own = statistic.own_weights(public), contributions_of(statistic, people)
-    dominance = Dominance(rules.n, rules.share)
+    beyond, dominance = weights * above, Dominance(rules.n, rules.share)
+    same = np.array_equal(beyond, own)  # then people are put in order once
     parts: list[tuple[Array, Array, Array, Array, Mask]] = []
     for cell, size in cells_of_people(statistic, public):
         totals = np.bincount(cell, weights, minlength=size).astype(np.float64)
-        largest = largest_of(cell, size, weights * above, 2)
-        rest = np.bincount(cell, weights * above, minlength=size) - largest.sum(axis=1)
+        ranked = largest_of(cell, size, own, max(2, rules.n))
+        largest = ranked[:, :2] if same else largest_of(cell, size, beyond, 2)
+        rest = np.bincount(cell, beyond, minlength=size) - largest.sum(axis=1)
         with np.errstate(divide="ignore", invalid="ignore"):
             unit = 1.0 / statistic.factors(totals)
         parts.append(
@@ -403,8 +405,7 @@ def _of_sums(
                 np.maximum(rest, 0.0),
                 np.where(np.isfinite(unit), unit, 0.0),
                 dominance.breaks(
-                    np.bincount(cell, own, minlength=size).astype(np.float64),
-                    largest_of(cell, size, own, rules.n),
+                    np.bincount(cell, own, minlength=size).astype(np.float64), ranked[:, : rules.n]
                 ),
             )
         )

@@ -33,6 +33,7 @@ def powers(n: int, d: int, pool: int, protect: object, releases: int) -> dict[st
                 threshold="empirical",
                 coding="bits",
                 n=n,
+                anyway=True,  # people of one population, and noise that is not declared
             )
             values.append(ta.score(tracing, np.arange(n + 300) < n).power(0.01).value)
     return {attack: np.array(values) for attack, values in found.items()}

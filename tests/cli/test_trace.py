@@ -100,12 +100,57 @@ def test_targets_who_are_mostly_in_the_reference_leave_with_3(tables, own, code,
     others = np.random.default_rng(5).integers(0, 2, (own, len(lines[0].split(","))))
     strangers = [",".join(map(str, row)) for row in others]
     (tables / "same.csv").write_text("\n".join([*lines[:21], *strangers]) + "\n")
-    assert call(monkeypatch, *files(tables, targets="same.csv")) == code
+    # the strangers' bits are fair coins, which the reference people's are not
+    assert call(monkeypatch, *files(tables, targets="same.csv"), "--anyway") == code
     out = " ".join(capsys.readouterr().out.split())
     assert out.startswith(
         "Inconclusive. 20 of 23 targets are also reference people" if code else "Not traced."
     )
     assert "20 of the targets are also reference people" in out
+
+
+def test_a_reference_of_another_population_is_refused_unless_told_otherwise(tables, capsys, monkeypatch):
+    lines = (tables / "reference.csv").read_text().splitlines()
+    rng = np.random.default_rng(6)
+    drifted = np.clip(np.array([line.split(",") for line in lines[1:]], dtype=float).mean(axis=0), 0.02, 0.98)
+    drifted = rng.beta(19 * drifted, 19 * (1 - drifted))  # drift of 0.05
+    rows = [",".join(map(str, row)) for row in (rng.random((40, drifted.size)) < drifted).astype(int)]
+    (tables / "foreign.csv").write_text("\n".join([lines[0], *rows]) + "\n")
+    folder = tables / "out"
+    arguments = [*files(tables, reference="foreign.csv"), "--people", "10", "-o", str(folder)]
+    assert call(monkeypatch, *arguments) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert len(said.err.splitlines()) == 1
+    assert "probably another population" in said.err
+    assert "--anyway" in said.err
+    assert not folder.exists()
+    assert call(monkeypatch, *arguments, "--anyway", "--json") == 3
+    document = json.loads(capsys.readouterr().out)
+    assert document["command"].endswith("--anyway --seed 0")
+    assert document["verdict"]["word"] == "inconclusive"
+    assert document["exchangeability"]["status"] == "different"
+    assert document["exchangeability"]["anyway"] is True
+    assert document["exchangeability"]["targets"]["ratio"] > 1.5
+    page = (folder / "report.html").read_text()
+    assert "probably another population" in page
+    assert "It was traced all the same." in page
+    fine = [*files(tables), "--people", "10", "--json"]
+    assert call(monkeypatch, *fine) == 0
+    assert json.loads(capsys.readouterr().out)["exchangeability"]["status"] == "alike"
+
+
+def test_declared_noise_is_no_other_population(tables, capsys, monkeypatch):
+    lines = (tables / "means.csv").read_text().splitlines()
+    rng = np.random.default_rng(7)
+    noisy = [f"{line.split(',')[0]},{float(line.split(',')[1]) + rng.normal(0, 0.3)}" for line in lines[1:]]
+    (tables / "noisy.csv").write_text("\n".join([lines[0], *noisy]) + "\n")
+    arguments = [*files(tables, "noisy.csv"), "--people", "10"]
+    assert call(monkeypatch, *arguments) == 2
+    assert "noise that is not declared" in capsys.readouterr().err
+    assert call(monkeypatch, *arguments, "--noise", "0.3", "--json") == 0
+    assert "--noise 0.3" in json.loads(capsys.readouterr().out)["command"]
+    assert call(monkeypatch, *arguments, "--noise", "0.3", "--round", "0.01", "--quiet") == 0
 
 
 def test_too_few_reference_people_leave_with_3(tables, capsys, monkeypatch):

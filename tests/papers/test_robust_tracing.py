@@ -52,6 +52,7 @@ def powers(attacks, *, n, d, pool, protect, releases, rate=0.01):
                 threshold="empirical",
                 coding="bits",
                 n=n,
+                anyway=True,  # people of one population, and noise that is not declared
             )
             found[name].append(ta.score(tracing, np.arange(n + 200) < n).power(rate).value)
     return {name: np.array(values) for name, values in found.items()}

@@ -32,6 +32,7 @@ from tellall.core.work import Progress
 
 if TYPE_CHECKING:
     from tellall.attack.trace.files import TracingFiles
+    from tellall.release.protections.protection import Noise
     from tellall.report.plot import Figure
 
 __all__ = [
@@ -74,6 +75,12 @@ Members = Annotated[
 Palindromic = Annotated[
     bool, typer.Option("--palindromic", help="Keep A/T and C/G sites, trusting their strand.")
 ]
+Base = Annotated[float | None, typer.Option("--round", help="The means were rounded to multiples of this.")]
+Spread = Annotated[float | None, typer.Option("--noise", help="The means have normal noise of this spread.")]
+Anyway = Annotated[
+    bool,
+    typer.Option("--anyway", help="Trace even if the reference is, or may be, of another population."),
+]
 
 
 def trace(
@@ -88,7 +95,10 @@ def trace(
     coding: Coding = None,
     people: Size = None,
     members: Members = None,
+    base: Base = None,
+    spread: Spread = None,
     palindromic: Palindromic = False,
+    anyway: Anyway = False,
     as_json: AsJson = False,
     seed: Seed = 0,
     quiet: Quiet = False,
@@ -119,6 +129,9 @@ def trace(
         "coding": given.coding,
         "n": people if people is not None else given.n,
         "alleles": given.alleles,
+        "noise": _error(given, base, spread),
+        # doubtful alleles have their own verdict, which says what to look at
+        "anyway": anyway or given.doubtful,
     }
     talk = text.talk_console(quiet=quiet)
     with _watch(talk, given.targets, quiet=quiet) as watched:
@@ -132,6 +145,8 @@ def trace(
         **{name: options[name] for name in ("attack", "threshold", "delta", "alpha", "sigma_max")},
         "coding": coding,
         "people": people,
+        "round": base,
+        "noise": spread,
         "members": members,
     }
     document = {
@@ -139,7 +154,7 @@ def trace(
         "document": "trace",
         "tellall": tellall.__version__,
         "versions": versions(),
-        "command": _command(asked, palindromic, seed),
+        "command": _command(asked, {"palindromic": palindromic, "anyway": anyway}, seed),
         "release": release.name,
         "people": options["n"],
         "notes": [note for note in (*given.notes, strangers, *tracing.notes) if note],
@@ -168,13 +183,32 @@ def trace(
         raise typer.Exit(verdict.exit_code)
 
 
-def _command(asked: dict[str, Any], palindromic: bool, seed: int) -> str:
+def _error(given: TracingFiles, base: float | None, spread: float | None) -> Noise | None:
+    """The law of the error of the means, as the file or the options say."""
+    from tellall.core.errors import invalid
+    from tellall.release.protections.protection import Sum
+
+    laws: list[Noise] = []
+    if spread is not None:
+        laws.append(tellall.Gaussian(spread))
+    if base is not None:
+        laws.append(tellall.Rounding(base))
+    if not laws:
+        return given.noise
+    if given.noise is not None:
+        option = "--noise" if base is None else "--round"
+        raise invalid(option, "left out for a saved release, which says what was done to it", laws[-1])
+    return laws[0] if len(laws) == 1 else Sum(tuple(laws))
+
+
+def _command(asked: dict[str, Any], flags: dict[str, bool], seed: int) -> str:
     """The command with the options given; files without their folders, whose names may name people."""
     parts = ["tellall", "trace"]
     for name, value in asked.items():
         if value is not None:
             parts += [f"--{name.replace('_', '-')}", value.name if isinstance(value, Path) else str(value)]
-    return shlex.join([*parts, *(["--palindromic"] if palindromic else []), "--seed", str(seed)])
+    set_flags = [f"--{name}" for name, chosen in flags.items() if chosen]
+    return shlex.join([*parts, *set_flags, "--seed", str(seed)])
 
 
 def _figures(

@@ -53,6 +53,7 @@ def summarise_tracing(
         "missing_calls": dict(zip(("targets", "reference"), tracing.missing_calls, strict=True)),
         "targets_without_calls": tracing.without_calls,
         "reference_people_lacking_calls": tracing.reference_lacking,
+        "exchangeability": None if tracing.exchangeability is None else asdict(tracing.exchangeability),
         "traced": tracing.traced,
         "named_at_false_discovery_rate": int(tracing.discoveries().sum()),
         "risk": None if risk is None else summarise_risk(risk, seed),
@@ -211,6 +212,7 @@ def _assumed_blocks(document: dict[str, Any]) -> list[Block]:
             "Targets who were not in the data and the reference people are exchangeable; attributes may be "
             "correlated."
         )
+    checked = document.get("exchangeability")
     unknown = (
         "It is not known here which targets were in the data: with --members the page shows how often the "
         "attack is right."
@@ -221,10 +223,21 @@ def _assumed_blocks(document: dict[str, Any]) -> list[Block]:
                 "They have the attributes of each target, the published means, and "
                 f"{document['reference_people']:,} people of the same population who were not in the data.",
                 independent,
+                *([] if checked is None else [_population(checked)]),
                 *([] if document["risk"] else [unknown]),
             ]
         )
     ]
+
+
+def _population(checked: dict[str, Any]) -> str:
+    """Whether reference people, means and targets are of one population, and who says so."""
+    sentence = str(checked["sentence"])
+    return f"{sentence} It was traced all the same." if _overruled(checked) else sentence
+
+
+def _overruled(checked: dict[str, Any]) -> bool:
+    return bool(checked["anyway"]) and checked["status"] != "alike"
 
 
 def _repeat_blocks(document: dict[str, Any]) -> list[Block]:

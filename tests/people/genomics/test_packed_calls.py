@@ -96,7 +96,7 @@ def test_packed_people_are_traced_like_others(attack, options, missing, threshol
     codes = random_calls(61, 150, missing, 3)[0].codes()
     means = np.random.default_rng(0).uniform(0.05, 0.95, 150)
     means[[4, 77]] = np.nan
-    options = {**options, "attack": attack, "coding": "genotypes", "threshold": threshold}
+    options = {**options, "attack": attack, "coding": "genotypes", "threshold": threshold, "anyway": True}
     found = []
     for packed, together in ((False, 2**24), (True, 2**24), (True, 40)):
         monkeypatch.setattr(tracing_scores, "_BESIDE", together)  # 40: many groups of targets

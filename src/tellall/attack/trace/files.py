@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tellall.algebra.operators.base import Array
-from tellall.attack.trace.inputs import published_means
+from tellall.attack.trace.inputs import error_of_means, people_behind, published_means
 from tellall.core import files
 from tellall.core.errors import invalid
 from tellall.people.attributes.chunks import Chunked
@@ -17,7 +17,7 @@ from tellall.people.attributes.tables import PeopleFile, read_mean_table
 from tellall.people.genomics.alignment import align
 from tellall.people.genomics.frequencies import FREQUENCY_ENDINGS, is_frequencies, read_frequencies
 from tellall.people.genomics.genotypes import GENOTYPE_ENDINGS, read_genotypes
-from tellall.release.protections.records import Subsample
+from tellall.release.protections.protection import Noise
 from tellall.release.release import Release
 
 __all__ = [
@@ -41,6 +41,7 @@ class TracingFiles:
     notes: tuple[str, ...]
     alleles: str | None = None
     doubtful: bool = False
+    noise: Noise | None = None
 
 
 def read_tracing_files(
@@ -85,7 +86,7 @@ def _genomes(
 
 
 def _tables(release: Path, targets: Path, reference: Path, coding: str, people: int | None) -> TracingFiles:
-    names, means, n, ours = _named_means("--release", release, people)
+    names, means, n, ours, noise = _named_means("--release", release, people)
     first, second = PeopleFile.open("--targets", targets), PeopleFile.open("--reference", reference)
     there = set(first.names) & set(second.names)
     common = [index for index, name in enumerate(names) if name in there]
@@ -96,23 +97,24 @@ def _tables(release: Path, targets: Path, reference: Path, coding: str, people: 
     chosen = tuple(names[index] for index in common)
     rows, who = first.choose(chosen)
     alleles = "counts" if ours and coding == "genotypes" else None
-    return TracingFiles(means[common], rows, second.choose(chosen)[0], who, coding, n, notes, alleles)
+    return TracingFiles(
+        means[common], rows, second.choose(chosen)[0], who, coding, n, notes, alleles, noise=noise
+    )
 
 
-def _named_means(option: str, path: Path, people: int | None) -> tuple[list[str], Array, int | None, bool]:
-    """Returns names, means, how many people they are over if known, and whether the file is a saved release.
+def _named_means(
+    option: str, path: Path, people: int | None
+) -> tuple[list[str], Array, int | None, bool, Noise | None]:
+    """Returns names, means, of how many people if known, whether it is a saved release, and its error.
 
     The means of a saved release are in the data's own coding: mean allele counts for genotypes.
     """
     if not path.name.lower().endswith(".json"):
-        return *read_mean_table(option, path), None, False
+        return *read_mean_table(option, path), None, False, None
     release = Release.load(path)
     values = published_means(release, people, name=option, size="--people")
-    n = release.shape.people if release.shape is not None else people
-    for protection in release.protections:
-        if isinstance(protection, Subsample) and n is not None:
-            n = protection.kept(n)
-    return list(release.columns), values, n, True
+    error = error_of_means(release, people)
+    return list(release.columns), values, people_behind(release, people), True, error
 
 
 def read_members(path: Path, names: tuple[str, ...]) -> tuple[npt.NDArray[np.bool_], str]:
@@ -132,5 +134,5 @@ def read_shares(path: Path, people: int | None, coding: str | None) -> tuple[Arr
     if plain.endswith(FREQUENCY_ENDINGS) and (not plain.endswith(".tsv") or is_frequencies(path)):
         found = read_frequencies(path)
         return found.values, found.n, "genotypes"
-    _, means, n, ours = _named_means("frequencies", path, people)
+    _, means, n, ours, _ = _named_means("frequencies", path, people)
     return means / 2 if ours and coding == "genotypes" else means, n, "bits"

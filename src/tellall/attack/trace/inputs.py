@@ -16,11 +16,15 @@ from tellall.people.attributes.chunks import Chunked, SomeAttributes
 from tellall.people.attributes.codings import CODINGS, AttributeCoding, calls_of
 from tellall.people.attributes.copies import Lacking, compared, count_copies, lacking
 from tellall.people.attributes.matching import match_columns, names_of_means
+from tellall.release.protections.protection import Exact, Noise, Unknown, noise_of
+from tellall.release.protections.records import Subsample
 from tellall.release.release import Release
 from tellall.release.statistics.means import Means
 
 __all__ = [
     "Input",
+    "error_of_means",
+    "people_behind",
     "published_means",
     "read_input",
     "values_and_names",
@@ -33,7 +37,10 @@ _BETWEEN = 2**0.5  # between one allele a person and two
 
 @dataclass(frozen=True, eq=False)
 class Input:
-    """The input of an attack: means q in the ±1 coding, and two sets of people over the same attributes."""
+    """The input of an attack: means q in the ±1 coding, and two sets of people over the same attributes.
+
+    `behind` is how many people the means are over, None if nobody says; `error` the law of the error of q.
+    """
 
     q: Array
     targets: Chunked
@@ -45,6 +52,8 @@ class Input:
     reference_gaps: Lacking
     copies: int
     alleles: str | None
+    behind: int | None
+    error: Noise
 
     def size(self) -> float:
         """How many people the means are over: n, or one over the smallest frequency above zero."""
@@ -64,12 +73,17 @@ def read_input(
     n: int | None,
     clip: bool,
     alleles: str | None = None,
+    noise: Noise | None = None,
 ) -> Input:
     """Brings means and people to one coding without suppressed attributes; refuses what does not fit."""
     if not isinstance(coding, str) or coding not in CODINGS:
         raise invalid("coding", "'signs', 'bits' or 'genotypes'", coding)
     if n is not None:
         whole("n", n, also=", the people that the means are over")
+    if noise is not None and not isinstance(noise, Noise):
+        raise invalid("noise", "a noise law such as Gaussian(0.01), or None", noise)
+    if noise is not None and isinstance(means, Release):
+        raise invalid("noise", "left out for a release, which says what was done to it", noise)
     rule = CODINGS[coding]
     values, people, notes = match_columns(*values_and_names(means, n), targets, reference)
     for name, one in zip(("targets", "reference"), people, strict=True):
@@ -101,7 +115,12 @@ def read_input(
     gaps = lacking("targets", people[0], rule), lacking("reference", people[1], rule)
     notes.extend(_note_missing(*gaps, q.size))
     known = alleles if rule.name == "genotypes" else None
-    return Input(q, people[0], people[1], rule, n, tuple(notes), *gaps, copies, known)
+    error = Exact() if noise is None else noise
+    behind = n
+    if isinstance(means, Release):
+        error, behind = error_of_means(means, n), people_behind(means, n)
+    error = error.scaled(_slope(rule, alleles)) if error.known else error
+    return Input(q, people[0], people[1], rule, n, tuple(notes), *gaps, copies, known, behind, error)
 
 
 def _note_missing(targets: Lacking, reference: Lacking, attributes: int) -> list[str]:
@@ -136,6 +155,27 @@ def published_means(release: Release, n: int | None, *, name: str = "means", siz
     if people is None:
         raise invalid(size, "given when the release holds sums", "nothing")
     return release.values / people
+
+
+def people_behind(release: Release, n: int | None) -> int | None:
+    """Returns how many people the means of a release are over, after subsamples; None if nobody says."""
+    people = n if release.shape is None else release.shape.people
+    for protection in release.protections:
+        if isinstance(protection, Subsample) and people is not None:
+            people = protection.kept(people)
+    return people
+
+
+def error_of_means(release: Release, n: int | None) -> Noise:
+    """Returns the law of the error of the means of a release, beside that of a sample of the people."""
+    rest = tuple(one for one in release.protections if not isinstance(one, Subsample))
+    if any(one.changes_people for one in rest):
+        return Unknown()
+    law = noise_of(rest)
+    people = n if release.shape is None else release.shape.people
+    if not law.known or release.statistic.scale == "fractions":
+        return law
+    return law.scaled(1 / people) if people else Unknown()
 
 
 def values_and_names(means: Release | npt.ArrayLike, n: int | None) -> tuple[Array, tuple[str, ...]]:
@@ -179,8 +219,14 @@ def _judge_alleles(values: Array, reference: Chunked, coding: AttributeCoding, n
     return "counts"
 
 
+def _slope(coding: AttributeCoding, alleles: str | None) -> float:
+    """Returns by how much a step in the means is stretched in the ±1 coding."""
+    plain = coding.name in ("signs", "reals") or (coding.name == "genotypes" and alleles == "counts")
+    return 1.0 if plain else 2.0
+
+
 def _signs(values: Array, coding: AttributeCoding, alleles: str | None) -> Array:
     """Returns the means in the ±1 coding."""
     if coding.name in ("signs", "reals"):
         return values
-    return values - 1 if coding.name == "genotypes" and alleles == "counts" else 2 * values - 1
+    return _slope(coding, alleles) * values - 1

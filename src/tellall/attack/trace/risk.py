@@ -331,6 +331,7 @@ def trace_by_attributes(
     order = as_rng(rng).permutation(shown)
     tracings = [trace(means, targets, reference, **options) if whole is None else whole]
     options["alleles"] = tracings[0].alleles  # judged once, by all means
+    options["anyway"] = True  # compared once, by all means
     for halvings in range(1, points):
         count = shown.size >> halvings
         if count < _LEAST:

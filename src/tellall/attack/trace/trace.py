@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from tellall.algebra.operators.base import Array
 from tellall.attack.trace.contributions import contribution_of
+from tellall.attack.trace.exchangeable import Exchangeability, compare_populations, refusal
 from tellall.attack.trace.inputs import Input, read_input
 from tellall.attack.trace.scores import conformal_scores, linear_scores
 from tellall.attack.trace.thresholds import THRESHOLDS, conformal, discoveries, sound
@@ -19,6 +20,7 @@ from tellall.core.errors import invalid
 from tellall.core.notebook import WithFigures
 from tellall.people.attributes.chunks import Chunked
 from tellall.people.dataset import Dataset, Public
+from tellall.release.protections.protection import Noise
 from tellall.release.release import Release
 
 __all__ = [
@@ -68,6 +70,8 @@ class Tracing(WithFigures):
         How many targets are also reference people, or have a twin there.
     alleles
         What means of genotypes were read as, "frequencies" or "counts"; None for other codings.
+    exchangeability
+        Whether reference people, means and targets can be of one population, which every promise rests on.
     """
 
     scores: Array
@@ -86,6 +90,7 @@ class Tracing(WithFigures):
     reference_lacking: int = 0
     copies: int = 0
     alleles: str | None = None
+    exchangeability: Exchangeability | None = None
 
     @property
     def traced(self) -> int:
@@ -125,6 +130,8 @@ def trace(
     coding: str = "signs",
     n: int | None = None,
     alleles: str | None = None,
+    noise: Noise | None = None,
+    anyway: bool = False,
 ) -> Tracing:
     """Scores the targets and says who was in the data, from published means and reference people.
 
@@ -154,14 +161,25 @@ def trace(
         "signs" for −1/+1 and means in [−1, 1]; "bits" for 0/1; "genotypes" for 0/1/2, with allele
         frequencies in [0, 1] or mean allele counts in [0, 2], see `alleles`.
     n
-        How many people the means are over, for "likelihood-ratio"; by default, one over the smallest
-        frequency above zero.
+        How many people the means are over. "likelihood-ratio" uses it (by default, one over the smallest
+        frequency above zero), and the means are compared with the reference people only if it is known.
     alleles
         For genotypes, what the means are: "frequencies" in [0, 1] or "counts" in [0, 2]; by default, judged
         by the reference people.
+    noise
+        The law of the error that was added to plain means, such as ``Gaussian(0.01)`` or ``Rounding(0.1)``; a
+        release says so itself.
+    anyway
+        Whether to trace even if the reference people are of another population than the means or the targets.
 
     Notes
     -----
+    Reference people who are not of the population of the means and the targets are refused: their mean
+    differs from the published means, or from the targets' mean, more than two parts of the reference differ
+    from each other. People of one population are refused in about 1 of 100 cases. With fewer than ten
+    reference people, or fewer than ten targets and no `n`, this cannot be checked; it is then assumed, as the
+    theorems do, and `exchangeability` and `notes` say so.
+
     With y a target and q the means in the ±1 coding:
 
     - single: ⟨y − z0, q⟩, z0 the first reference person. Paper √(8 d ln(1/δ)); hoeffding 2‖q‖√ln(1/δ), sound
@@ -206,10 +224,16 @@ def trace(
         n=n,
         clip=attack != "gaussian" or rule == "paper",
         alleles=alleles,
+        noise=noise,
     )
     pool = given.reference.shape[0]
     if attack == "pool" and pool < 2:
         raise invalid("reference", "two people or more for attack='pool'", "one person")
+    alike = compare_populations(given, anyway=anyway)
+    if alike.status == "different" and not anyway:
+        raise refusal(alike)
+    if alike.status != "alike":
+        given = replace(given, notes=(*given.notes, alike.sentence))
     common: dict[str, Any] = {
         "attack": attack,
         "rule": rule,
@@ -220,6 +244,7 @@ def trace(
         "without_calls": int(given.target_gaps.nothing.sum()),
         "copies": given.copies,
         "alleles": given.alleles,
+        "exchangeability": alike,
     }
     if rule == "empirical":
         return _empirical(given, alpha, common)

@@ -66,10 +66,12 @@ def judge_tracing(
     exchangeable with R reference people, score above the k-th largest reference score. The other thresholds
     only bound each target's own chance, which leaves Markov's inequality.
 
-    "Inconclusive" if the reference people are too few to name anybody or lack too many calls. Also if nobody
-    is traced and either half of the targets or more are reference people, or the reading of alleles is
-    doubtful: with the wrong alleles nobody would be traced, while a tracing that succeeds is no accident.
-    Targets without a call are not counted among those not named.
+    "Inconclusive" if the reference people are too few to name anybody or lack too many calls. Also if
+    somebody is named, membership is unknown, and the reference people are of another population than the
+    means or the targets, or nobody has checked that nor answers for it: outsiders are then named as well.
+    Also if nobody is traced and either half of the targets or more are reference people, or the reading of
+    alleles is doubtful: with the wrong alleles nobody would be traced, while a tracing that succeeds is no
+    accident. Targets without a call are not counted among those not named.
 
     Examples
     --------
@@ -100,6 +102,12 @@ def judge_tracing(
             f"{same:,} of {tracing.scores.size:,} targets are also reference people, or have a twin there, "
             "so they could not be traced even if they were in the data; leave them out of the reference."
         )
+    alike = tracing.exchangeability
+    if alike is not None and alike.doubtful:
+        if risk is None and word in ("traced", "partly traced"):
+            word, sentence = "inconclusive", f"{_above(tracing)} {alike.sentence}"
+        elif alike.status == "different" and not doubtful:
+            sentence += f" {alike.sentence}"
     if tracing.without_calls:
         have = "target has" if tracing.without_calls == 1 else "targets have"
         sentence += f" {tracing.without_calls:,} {have} no calls at all; the attack says nothing about them."
@@ -131,13 +139,18 @@ def _unknown(tracing: Tracing) -> tuple[str, str]:
         )
     if not tracing.traced:
         return "not traced", f"None of the {people:,} targets scores above the threshold. {_NO_PROOF}"
-    passed = (
-        f"{tracing.traced:,} of {people:,} targets score above the threshold; about "
-        f"{tracing.delta * people:.3g} would if nobody had been in the data. No one person can be named."
-    )
+    passed = f"{_above(tracing)} No one person can be named."
     if chance_of_so_many(tracing) < _RARE:
         return "partly traced", passed
     return "not traced", f"{passed} {_NO_PROOF}"
+
+
+def _above(tracing: Tracing) -> str:
+    people = tracing.scores.size - tracing.without_calls
+    return (
+        f"{tracing.traced:,} of {people:,} targets score above the threshold; about "
+        f"{tracing.delta * people:.3g} would if nobody had been in the data."
+    )
 
 
 def chance_of_so_many(tracing: Tracing) -> float:

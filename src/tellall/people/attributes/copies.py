@@ -19,6 +19,7 @@ __all__ = [
     "compared",
     "count_copies",
     "lacking",
+    "stretches",
 ]
 
 _COMPARED = 10_000  # attributes examined for codings, copies and gaps
@@ -58,7 +59,7 @@ def lacking(name: str, people: Chunked, coding: AttributeCoding) -> Lacking:
     if not coding.values:
         return Lacking(0.0, attributes, nothing)
     looked, missing, lacks = compared(people), 0.0, np.zeros(count)
-    for part in _stretches(attributes, looked):
+    for part in stretches(attributes, looked):
         calls = calls_of(name, people, part, coding)
         absent = float((count - calls.counts()[1]).sum())
         missing += absent
@@ -94,7 +95,7 @@ def count_copies(targets: Chunked, reference: Chunked, coding: AttributeCoding) 
     return int((_equal(targets, reference, part, coding) | _alike(targets, reference, coding)).sum())
 
 
-def _stretches(attributes: int, looked: int) -> Iterator[slice]:
+def stretches(attributes: int, looked: int) -> Iterator[slice]:
     """Yields slices with `looked` attributes in all, spread over the whole list."""
     if looked >= attributes:
         yield slice(0, attributes)
@@ -134,7 +135,7 @@ def _alike(targets: Chunked, reference: Chunked, coding: AttributeCoding) -> npt
         left = np.arange(some.shape[0])
         for count, least, share in looks:
             if left.size:
-                parts = list(_stretches(attributes, min(count, looked)))
+                parts = list(stretches(attributes, min(count, looked)))
                 y = _gather("targets", some, parts, coding)
                 z = _gather("reference", reference, parts, coding)
                 expected, differ = _differences(y, z, left, len(coding.values))

@@ -255,12 +255,15 @@ def test_values_that_no_secret_hides_are_contradictory():
     assert ta.reconstruct(release, people.public).status.word == "contradictory"
 
 
+@pytest.mark.parametrize("ties", ["even", "up", "away", "unknown"])
 @pytest.mark.parametrize("base", [1, 2, 3, 4, 5, 10])
-def test_rounded_whole_counts_are_within_their_bounds_and_the_bounds_are_reached(base):
-    counts = np.arange(60.0)
-    rounded = ta.Rounding(base).perturb(counts)
-    start = np.full(60, base / 2)
-    std, bound, slack = whole_rounding(ta.Rounding(base), rounded, start / 3**0.5, start, start)
+def test_rounded_whole_counts_are_within_their_bounds_and_the_bounds_are_reached(base, ties):
+    rules = ["even", "up"] if ties == "unknown" else [ties]
+    counts = np.tile(np.arange(60.0), len(rules))
+    rounded = np.concatenate([ta.Rounding(base, ties=rule).perturb(np.arange(60.0)) for rule in rules])
+    start = np.full(counts.size, base / 2)
+    law = ta.Rounding(base, ties=ties)
+    std, bound, slack = whole_rounding(law, rounded, start / 3**0.5, start, start)
     assert (np.abs(rounded - counts) <= bound).all()
     for value in np.unique(rounded[rounded < 50])[1:]:
         chosen = rounded == value

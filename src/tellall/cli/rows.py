@@ -61,6 +61,10 @@ def rows(
     mode: Annotated[
         str, typer.Option("--mode", help="How they were rounded: nearest, random, controlled or midpoint.")
     ] = "nearest",
+    ties: Annotated[
+        str | None,
+        typer.Option("--ties", help="Where halves went: even, up, away or unknown. [default: unknown]"),
+    ] = None,
     below: Annotated[
         float | None, typer.Option("--hidden-below", help="Counts under this were not shown.")
     ] = None,
@@ -106,7 +110,7 @@ def rows(
     talk = talk_console(quiet=quiet)
     check_out(out)
     check_out(html, "--html")
-    areas = _read(tables, by, count, absent, _protections(std, base, mode, below))
+    areas = _read(tables, by, count, absent, _protections(std, base, mode, ties, below))
     joint = _joint(areas, people)
     kept = kept_beside(out, "rows")
     with (
@@ -134,6 +138,7 @@ def rows(
         "people": people,
         "round": base,
         "mode": mode,
+        "ties": ties,
         "hidden-below": below,
         "noise": std,
         "absent": absent,
@@ -149,11 +154,15 @@ def rows(
     raise typer.Exit(0 if all(area.settled for area in found) else INCONCLUSIVE)
 
 
-def _protections(std: float | None, base: float | None, mode: str, below: float | None) -> list[Any]:
+def _protections(
+    std: float | None, base: float | None, mode: str, ties: str | None, below: float | None
+) -> list[Any]:
     import tellall
 
+    if ties is not None and base is None:
+        raise invalid("--ties", "left out without --round", ties)
     chosen: list[Any] = [] if std is None else [tellall.Gaussian(std)]
-    chosen += [] if base is None else [tellall.Rounding(base, mode)]
+    chosen += [] if base is None else [tellall.Rounding(base, mode, ties)]
     return chosen + ([] if below is None else [tellall.Suppression(below)])
 
 

@@ -285,6 +285,7 @@ def _protected(below: int | None, base: int | None) -> Recipe:
         if not one.statistic.counts_people or one.statistic.scale != "counts":
             return None
         done: list[Protection] = []
+        ties = None
         for protection in one.protections:
             if isinstance(protection, Suppression) and below is not None:
                 if protection.below >= below:
@@ -292,6 +293,7 @@ def _protected(below: int | None, base: int | None) -> Recipe:
             elif isinstance(protection, Rounding) and base is not None:
                 if protection.base >= base:
                     return None
+                ties = protection.ties
             else:
                 done.append(protection)
         if any(isinstance(protection, Rounding) for protection in done) and below is not None:
@@ -299,7 +301,7 @@ def _protected(below: int | None, base: int | None) -> Recipe:
         if below is not None:
             done.append(Suppression(below))
         if base is not None:
-            done.append(Rounding(base))
+            done.append(Rounding(base, ties=ties))
         return replace(one, protections=tuple(done)), ()
 
     return recipe

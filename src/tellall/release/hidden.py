@@ -173,7 +173,8 @@ def _hidden_ends(threshold: Threshold, equations: Equations) -> tuple[float, flo
         jitter = last.base / sqrt(12) if last.random else 0.0
         hard = top + last.bound + earlier.bound
         if earlier.bound == 0 and not jitter:
-            most = floor(hard + _SAME)
+            _, high = last.before(np.full(1, top), np.full(1, top), 1.0)
+            most = floor(float(high.max()) + _SAME)
             return (-_HALF, most + _HALF, 0.0, most)
         std = hypot(earlier.ordinary.std, jitter)
         return (-_FAR * std, top + last.base / 2, std, hard)

@@ -404,18 +404,18 @@ def whole_rounding(
 
     Notes
     -----
-    With an odd base r, a count is off by at most (r − 1)/2. With an even base, a count r/2 from two multiples
-    goes to the even multiple: values that are even multiples are off by at most r/2, the others by at most
-    r/2 − 1. The intervals end half-way to the next count. Rows that are anything but rounded counts are
-    unchanged.
+    With an odd base r, a count is off by at most (r − 1)/2. With an even base there are halves, and the rule
+    of ties says which multiples they go to: those are off by at most r/2, the others by at most r/2 − 1. The
+    intervals end half-way to the next count. Rows that are anything but rounded counts are unchanged.
     """
     base = noise.base if isinstance(noise, Rounding) and noise.mode == "nearest" else 0.0
-    multiple = np.rint(counts / base) if base >= 1 and base == math.floor(base) else counts
-    if multiple is counts or not np.allclose(multiple * base, counts, equal_nan=True):
+    if base < 1 or base != math.floor(base):
         return error, bound, slack
-    most = np.full(counts.size, (base - 1) // 2)
-    if base % 2 == 0:
-        most = np.where(multiple % 2 == 0, base / 2, base / 2 - 1)
+    known = np.nan_to_num(counts)
+    if not np.allclose(np.rint(known / base) * base, known):
+        return error, bound, slack
+    low, high = noise.before(known, known, 1.0)
+    most = np.maximum(known - low, high - known)
     rounded = slack > 0
     slack = np.where(rounded, most + 0.5, slack)
     return np.where(rounded, slack / math.sqrt(3), error), np.where(rounded, most, bound), slack

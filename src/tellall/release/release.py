@@ -324,11 +324,16 @@ def publish(
         return publish(some, statistic.statistic, protect, rng, device=device).about(statistic.where)
     view = dataset.public
     settled = statistic.settle(view, secret=dataset.secret is not None)
-    protections = prepare(as_protections(protect), settled, view)
+    protections = _as_published(prepare(as_protections(protect), settled, view))
     chosen = find_device(device)
     with chosen.short_of_memory():
         values = carry_out(protections, dataset, settled, rng, device=chosen)
     return Release(values, settled, protections, view.names, view.shape, dataset.levels)
+
+
+def _as_published(prepared: Sequence[Protection]) -> tuple[Protection, ...]:
+    """Prepared protections with every choice made that they leave to publishing."""
+    return tuple(protection.as_published() for protection in prepared)
 
 
 def _publish_stored(
@@ -349,7 +354,7 @@ def _publish_stored(
     # tables and protections of values need columns, categories and the number of people: a store has them
     view, dataset = cast(Public, people.public), cast(Dataset, people)
     settled = statistic.settle(view, secret=people.secret is not None)
-    prepared = prepare(protections, settled, view)
+    prepared = _as_published(prepare(protections, settled, view))
     values = carry_out(prepared, dataset, settled, rng)
     return Release(values, settled, prepared, view.names, view.shape, people.levels)
 
@@ -374,7 +379,7 @@ class Computed:
 
     def publish(self, prepared: tuple[Protection, ...], rng: Rng) -> Release:
         """The release after prepared protections: the same as :func:`publish` gives with this generator."""
-        view = self.dataset.public
-        values = carry_out(prepared, self.dataset, self.statistic, rng, clean=self.clean)
+        view, done = self.dataset.public, _as_published(prepared)
+        values = carry_out(done, self.dataset, self.statistic, rng, clean=self.clean)
         about = self.statistic if self.where is None else Among(self.statistic, self.where)
-        return Release(values, about, prepared, view.names, view.shape, self.dataset.levels)
+        return Release(values, about, done, view.names, view.shape, self.dataset.levels)

@@ -12,14 +12,13 @@ import numpy.typing as npt
 from tellall.algebra.operators.base import Array
 from tellall.core.errors import invalid
 from tellall.release.linearise import possible_counts, possible_values
-from tellall.release.protections import Rounding
+from tellall.release.protections.rounding import either_way
 
 if TYPE_CHECKING:
     from tellall.release.joint import CountTable
 
 __all__ = ["base_bounds", "counts_of_shares"]
 
-_NEAR = 1e-9  # floating-point room of an end
 _WHOLE = 1e-6  # how far a count may be off if it was written as a share
 
 
@@ -57,7 +56,7 @@ def counts_of_shares(table: CountTable, bases: tuple[Array, Array]) -> tuple[Arr
     A share s of N people stands for the whole counts x for which x/N can have become s. If N is only known to
     lie in an interval, x is at least the least share times its lower end, and at most the largest share times
     its upper end. Neither product need be a whole number, since N may be any number in between. A half may
-    have been rounded either way, since publishers differ in that.
+    have been rounded either way, since a share that was divided is a half up to floating-point error only.
     """
     place = _project(table, table.shares_of or ())
     least, most = bases[0][place], bases[1][place]
@@ -75,17 +74,8 @@ def counts_of_shares(table: CountTable, bases: tuple[Array, Array]) -> tuple[Arr
 
 def _ends(table: CountTable, at: npt.NDArray[np.bool_], size: float) -> tuple[Array, Array]:
     """The least and the largest counts of some cells, if their shares are of ``size`` people."""
-    values, units = table.counts[at], table.units * size
-    found = possible_counts(values, table.protections, units)
-    last = next((each for each in reversed(table.protections) if not each.hides), None)
-    if not isinstance(last, Rounding) or last.mode != "nearest":
-        return found.low, found.high
-    half, shown = last.base / 2, ~np.isnan(values)
-    low, high = np.ceil((values - half) * units - _NEAR), np.floor((values + half) * units + _NEAR)
-    some = found.low <= found.high  # otherwise no count fits, unless a half was rounded the other way
-    low = np.where(some & ~(found.low > low), found.low, low)
-    high = np.where(some & ~(found.high < high), found.high, high)
-    return np.where(shown, low, found.low), np.where(shown, high, found.high)
+    found = possible_counts(table.counts[at], either_way(table.protections), table.units * size)
+    return found.low, found.high
 
 
 def _project(table: CountTable, of: Sequence[str]) -> npt.NDArray[np.intp]:

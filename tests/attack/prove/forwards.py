@@ -10,8 +10,11 @@ GAPPED = {-2: 0.25, 0: 0.5, 2: 0.25}
 
 ALONE = [
     ta.Rounding(2),
+    ta.Rounding(2, ties="unknown"),
+    ta.Rounding(2, ties="up"),
     ta.Rounding(3),
-    ta.Rounding(4),
+    ta.Rounding(4, ties="even"),
+    ta.Rounding(4, ties="away"),
     ta.Rounding(5),
     ta.Rounding(2, "random"),
     ta.Rounding(3, "random"),
@@ -39,6 +42,19 @@ def _midpoints(low: float, high: float, base: float) -> list[float]:
     return zero + [k * base - base // 2 for k in steps]
 
 
+def _nearest(value: float, base: float, ties: str | None) -> list[float]:
+    """The multiples, in bases, that a value can be rounded to."""
+    below = float(np.floor(value / base))
+    over = value / base - below
+    if over != 0.5:
+        return [below + (over > 0.5)]
+    if ties == "even":
+        return [below + below % 2]
+    if ties in ("up", "away"):
+        return [below + (ties == "up" or value > 0)]
+    return [below, below + 1]  # nobody said
+
+
 def after(one: ta.Protection, reached: list[Interval], count: int) -> tuple[list[Interval], bool]:
     """Everything that a protection can make of these values of a cell of that count, and whether it hides."""
     out: list[Interval] = []
@@ -51,7 +67,8 @@ def after(one: ta.Protection, reached: list[Interval], count: int) -> tuple[list
                 out += [(each, each) for each in _midpoints(low, high, one.base)]
                 continue
             if one.mode == "nearest":
-                first, last = np.round(low / one.base), np.round(high / one.base)
+                first = min(_nearest(low, one.base, one.ties))
+                last = max(_nearest(high, one.base, one.ties))
             else:
                 first, last = np.floor(low / one.base + 1e-9), np.ceil(high / one.base - 1e-9)
             out += [(m * one.base, m * one.base) for m in np.arange(first, last + 1)]

@@ -52,7 +52,8 @@ def instance(seed: int, largest: int, values: int) -> tuple[ta.Dataset, ta.Relea
     count = int(rng.integers(0, 3))
     protect = [ALONE[i] for i in rng.choice(len(ALONE), count, replace=False)]
     ways = int(rng.integers(1, min(3, len(people.public.columns)) + 1)) + 1
-    return people, ta.publish(people, ta.Marginals(ways), protect, rng=seed), protect
+    release = ta.publish(people, ta.Marginals(ways), protect, rng=seed)
+    return people, release, [one.as_published() for one in protect]  # publishing says where halves went
 
 
 def check(seed: int, largest: int, values: int = 2) -> int:

@@ -132,6 +132,10 @@ class Protection(ABC):
         """The protection with its parameters filled in from public information, before publishing."""
         return self
 
+    def as_published(self) -> Protection:
+        """The protection as publishing carries it out: a choice that it leaves open is made, and said."""
+        return self
+
     def leaves_counts(self, statistic: Statistic, public: Public) -> bool:
         """Whether it never changes exact values of this statistic, whoever the people are."""
         return False

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -11,12 +12,21 @@ import numpy.typing as npt
 from tellall.core.checks import above_zero
 from tellall.core.errors import invalid
 from tellall.people.dataset import Public
-from tellall.release.protections.protection import Array, Context, Noise, Rng, as_rng, check_counts
+from tellall.release.protections.protection import (
+    Array,
+    Context,
+    Noise,
+    Protection,
+    Rng,
+    as_rng,
+    check_counts,
+)
 from tellall.release.statistics.base import CellLayout, Statistic
 
-__all__ = ["Rounding"]
+__all__ = ["Rounding", "either_way"]
 
 _MODES = ("nearest", "random", "controlled", "midpoint")
+_TIES = ("even", "up", "away", "unknown")
 _WHOLE = 1e-12
 _LOOSE = 1e-6  # a published value this close to a multiple, in bases, counts as one
 _DIGITS = 16 * float(np.finfo(np.float64).eps)  # relative rounding of a few sums and products
@@ -32,12 +42,22 @@ class Rounding(Noise):
     base
         Published values are multiples of this number.
     mode
-        "nearest" (halves to even); "random": up or down so that the mean is the value; "controlled": the
+        "nearest"; "random": up or down so that the mean is the value; "controlled": the
         same, and the cells of each table add up to its rounded total; "midpoint": zero stays zero, and every
         other count goes to the middle of its interval, 1 to base, base + 1 to 2 base, ...
+    ties
+        Where a value half-way between two multiples goes, if it goes to the nearest: "even", to the even
+        multiple; "up", to the larger one; "away", to the one farther from zero; "unknown", to either. None:
+        publishing sends halves to even and says so in the release; in numbers that come from elsewhere
+        nobody said, and it is unknown.
 
     Notes
     -----
+    Excel, SAS and Stata round halves up or away from zero, R and Python to even. An unknown rule proves no
+    more than both possibilities do; with "unknown", publishing sends halves to even and tells nobody. A half
+    is known to be one only among whole numbers with a whole base. Of shares, decimals and real numbers, one
+    that is half-way up to floating-point error may have gone either way, whatever the rule.
+
     The attacker models the error of "nearest" as uniform on [−base/2, base/2], with standard deviation
     base/√12, although it is a function of the value. "random" rounds a value that is r above a multiple up
     with probability r/base, so the error of an evenly spread value has the triangular density
@@ -53,17 +73,24 @@ class Rounding(Noise):
     --------
     >>> Rounding(5).perturb(np.array([1.0, 2.5, 7.4])).tolist()
     [0.0, 0.0, 5.0]
+    >>> Rounding(5, ties="up").perturb(np.array([1.0, 2.5, -2.5])).tolist()
+    [0.0, 5.0, 0.0]
     >>> Rounding(6, "midpoint").perturb(np.array([0.0, 1.0, 6.0, 7.0])).tolist()
     [0.0, 3.0, 3.0, 9.0]
     """
 
     base: float
     mode: str = "nearest"
+    ties: str | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "base", above_zero("base", self.base))
         if self.mode not in _MODES:
             raise invalid("mode", f"one of {', '.join(map(repr, _MODES))}", self.mode)
+        if self.ties is not None and self.ties not in _TIES:
+            raise invalid("ties", f"one of {', '.join(map(repr, _TIES))}, or left out", self.ties)
+        if self.ties is not None and self.mode != "nearest":
+            raise invalid("ties", "left out unless mode is 'nearest'", self.ties)
 
     @property
     def std(self) -> float:
@@ -96,6 +123,10 @@ class Rounding(Noise):
                 raise invalid("protect", rule, f"base {self.base:g} of {statistic.describe()}")
         return self
 
+    def as_published(self) -> Rounding:
+        """The rounding with halves to even, if it goes to the nearest and does not say where they go."""
+        return replace(self, ties="even") if self.mode == "nearest" and self.ties is None else self
+
     def leaves_counts(self, statistic: Statistic, public: Public) -> bool:
         """Whether one person in a published value is a multiple of the base."""
         if self.mode == "midpoint" or not statistic.counts_people or statistic.sensitivity(public) is None:
@@ -108,10 +139,10 @@ class Rounding(Noise):
 
         Notes
         -----
-        To the nearest: within base/2 of the multiples; a half only if it goes to that multiple, which is
-        even. At random: less than a base away, since multiples do not move; for whole numbers at most
+        To the nearest: within base/2 of the multiples; a half only if the rule of ties lets it go to that
+        multiple. At random: less than a base away, since multiples do not move; for whole numbers at most
         base − 1. Without a multiple in between, nothing. To midpoints: zero, and the intervals whose middle
-        is between the ends.
+        is between the ends. Nothing else undoes rounding, and nothing else reads the rule for that.
         """
         if self.mode == "midpoint":
             return self._before_midpoint(low, high, step)
@@ -120,8 +151,7 @@ class Rounding(Noise):
             none = least > most
             least, most = np.where(none, np.inf, least), np.where(none, -np.inf, most)
             if self.mode == "nearest":
-                ends = (least - 0.5) * self.base, (most + 0.5) * self.base
-                return self._nearest(ends, least, most, step)
+                return self._before_nearest(least, most, step)
             ends = (least - 1) * self.base, (most + 1) * self.base
             if not step:
                 return ends[0] + 4 * _MULTIPLE * self.base, ends[1] - 4 * _MULTIPLE * self.base
@@ -154,20 +184,35 @@ class Rounding(Noise):
         found = (math.ceil((limit + shift) / self.base - _MULTIPLE) - 1) * self.base - shift
         return max(found, 0.0) if self.mode == "midpoint" and limit > 0 else found
 
-    def _nearest(
-        self, ends: tuple[Array, Array], least: Array, most: Array, step: float
-    ) -> tuple[Array, Array]:
-        """The multiples of the step within these ends that are rounded to a multiple from least to most."""
+    def _before_nearest(self, least: Array, most: Array, step: float) -> tuple[Array, Array]:
+        """The multiples of the step that are rounded to a multiple of the base from ``least`` to ``most``."""
+        ends = (least - 0.5) * self.base, (most + 0.5) * self.base
         if not step:
             return ends
         # the last digits are rounded, those of large numbers by more than the room for small ones
         first, last = (np.multiply.outer((1 - _DIGITS, 1 + _DIGITS), end / step) for end in ends)
         low = np.ceil(first.min(axis=0) - _MULTIPLE) * step
         high = np.floor(last.max(axis=0) + _MULTIPLE) * step
-        if step != round(step):  # shares are not exact, and a half may go either way
+        if step != round(step) or self.base != round(self.base):  # whoever rounds may miss a half
             return low, high
-        low = np.where(np.round(low / self.base) < least - _LOOSE, low + step, low)
-        return low, np.where(np.round(high / self.base) > most + _LOOSE, high - step, high)
+        # a half at the lower end must have gone up, one at the upper end down
+        lost_below = (low == ends[0]) & ~self._may_go(least - 1, up=True)
+        lost_above = (high == ends[1]) & ~self._may_go(most, up=False)
+        return np.where(lost_below, low + step, low), np.where(lost_above, high - step, high)
+
+    def _may_go(self, below: Array, *, up: bool) -> npt.NDArray[np.bool_]:
+        """Whether the value half-way between a multiple, in bases, and the next may go up, or down."""
+        if self.ties in (None, "unknown"):
+            return np.ones(below.shape, dtype=bool)
+        return np.asarray(self._goes_up(below) == up)
+
+    def _goes_up(self, below: Array) -> npt.NDArray[np.bool_]:
+        """Whether publishing rounds up the value half-way between a multiple, in bases, and the next."""
+        if self.ties == "up":
+            return np.ones(below.shape, dtype=bool)
+        if self.ties == "away":
+            return np.asarray(below >= 0)
+        return np.asarray(below % 2 != 0)
 
     def step_after(self, step: float) -> float:
         if self.mode != "midpoint":
@@ -195,12 +240,13 @@ class Rounding(Noise):
             return np.asarray(np.log(np.maximum(1 - distance, 0.0)) - math.log(self.base))
 
     def scaled(self, factor: float) -> Rounding:
-        return Rounding(self.base * abs(factor), self.mode)
+        turned = factor < 0 and self.ties == "up"  # then halves go down, which no rule says
+        return Rounding(self.base * abs(factor), self.mode, "unknown" if turned else self.ties)
 
     def perturb(self, values: Array, rng: Rng = None, context: Context | None = None) -> Array:
         """The values rounded; in mode "controlled", each table still adds up."""
         if self.mode == "nearest":
-            return np.round(values / self.base) * self.base
+            return self._to_nearest(values / self.base) * self.base
         if self.mode == "midpoint":
             ends = np.ceil(values / self.base - _MULTIPLE) * self.base
             return np.where(np.abs(values) <= _MULTIPLE * self.base, 0.0, ends - self._shift)
@@ -208,6 +254,13 @@ class Rounding(Noise):
             return self._controlled(values, context.tables, as_rng(rng))
         whole, rest = self._split(values)
         return (whole + (as_rng(rng).random(values.shape) < rest)) * self.base
+
+    def _to_nearest(self, ratio: Array) -> Array:
+        """Each number to the nearest whole one; what is half-way up to floating-point error is a half."""
+        below = np.floor(ratio)
+        over = ratio - below
+        half = np.abs(over - 0.5) <= _DIGITS * np.maximum(1.0, np.abs(ratio))
+        return below + np.where(half, self._goes_up(below), over > 0.5)
 
     def _controlled(self, values: Array, tables: CellLayout, rng: np.random.Generator) -> Array:
         out = values.copy()
@@ -226,6 +279,13 @@ class Rounding(Noise):
         ratio = np.where(np.abs(ratio - near) <= _MULTIPLE * np.maximum(1.0, np.abs(near)), near, ratio)
         whole = np.floor(ratio)
         return whole, ratio - whole
+
+
+def either_way(protections: Sequence[Protection]) -> tuple[Protection, ...]:
+    """The protections as seen by somebody who does not know where halves went."""
+    return tuple(
+        replace(one, ties="unknown") if isinstance(one, Rounding) and one.ties else one for one in protections
+    )
 
 
 def _systematic(reach: Array, shared: float, fresh: Array) -> Array:

@@ -123,3 +123,22 @@ def test_an_attack_names_values_that_cannot_all_be_true(tellall, tmp_path):
     assert code == 3
     assert "These values cannot all be true:" in err
     assert "release.json: age = o, secret = 1: 5" in err or "age = y, secret = 1: 5" in err
+
+
+def test_where_halves_went_is_unknown_unless_it_is_said(tellall, tmp_path):
+    (tmp_path / "up.csv").write_text("age,count\ny,2\no,2\n")  # one person each, rounded half up to 2
+    args = ("rows", "up.csv", "--people", "2", "--jobs", "1", "--json")
+    for ties in ((), ("--ties", "up"), ("--ties", "away"), ("--ties", "unknown")):
+        code, out, _ = tellall(*args, "--round", "2", *ties)
+        document = json.loads(out)
+        assert (code, document["areas"][0]["certain"]) == (0, 2), ties
+    code, out, _ = tellall(*args, "--round", "2", "--ties", "even")  # 2 stands for 2 alone
+    assert code == 3
+    for wrong, words in (
+        (("--ties", "up"), "--ties must be left out without --round"),
+        (("--round", "2", "--ties", "down"), "ties must be one of"),
+        (("--round", "2", "--mode", "random", "--ties", "up"), "left out unless mode is 'nearest'"),
+    ):
+        code, _, error = tellall(*args, *wrong)
+        assert code == 2
+        assert words in " ".join(error.split())

@@ -68,7 +68,7 @@ class CountTable:
     >>> from tellall.release.protections import Rounding
     >>> ages = {"age": ["0-19", "20+"], "ill": ["no", "yes"]}
     >>> CountTable(ages, [[67, 33], [50, 50]], Rounding(1), shares_of=["age"], units=0.01)
-    CountTable of age × ill, shares of age: 4 cells; Rounding(base=1.0, mode='nearest')
+    CountTable of age × ill, shares of age: 4 cells; Rounding(base=1.0, mode='nearest', ties=None)
     """
 
     columns: tuple[str, ...]

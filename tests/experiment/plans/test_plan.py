@@ -95,7 +95,8 @@ def test_all_errors_come_at_once_with_paths_and_the_nearest_key(tmp_path):
         "bins must be a count",
         "data must be a path relative to the file that names it; got /etc/passwd.",
         "release “counts”: statistic.way is not a parameter of Marginals",
-        "release “counts”: protect.bass is not a parameter of Rounding (base, mode). Did you mean 'base'?",
+        "release “counts”: protect.bass is not a parameter of Rounding (base, mode, ties). "
+        "Did you mean 'base'?",
         "release “counts”: protect.base is needed by Rounding",
         "release 2: statistik is not a key of a plan. Did you mean 'statistic'?",
         "release 2: statistic ways must be a whole number of 1 or more",

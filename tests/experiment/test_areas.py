@@ -181,6 +181,24 @@ def test_the_document_keeps_its_schema_and_the_page_has_every_area(done):
     assert any("2 of 5 areas, with 3 people" in line for line in document["not_tested"])
 
 
+def test_no_file_counts_fewer_than_5_people_given_away_in_an_area(tmp_path):
+    """Those of one area would follow from the total, so another area is withheld as well."""
+    people = people_in({"a": 40, "b": 30, "c": 20, "d": 12, "e": 6})
+    audit = ta.audit(people, {**PLAN, "repeats": 1})
+    audit.save(tmp_path)
+    assert any(0 < one.outcome.exposed_people < 5 for area in audit.areas for one in area.found)
+    with (tmp_path / "areas.csv").open(encoding="utf-8", newline="") as file:
+        written = list(csv.DictReader(file))
+    rows = json.loads((tmp_path / "audit.json").read_text())["areas"]["rows"]
+    told = [one for row in rows for one in row["findings"]] + written
+    for one in told:
+        for name in ("exposed", "named_right", "proved"):
+            assert one[name] in ("under 5", "withheld") or float(one[name]) >= 5
+    page = Tags.of((tmp_path / "report.html").read_text()).text
+    assert "under 5" in page
+    assert any("under 5" in line or "withheld" in line for line in audit_lines(audit.document))
+
+
 def test_without_by_there_are_no_areas(people):
     plan = {name: value for name, value in PLAN.items() if name != "by"}
     audit = ta.audit(people, {**plan, "repeats": 1})

@@ -5,6 +5,7 @@ import pytest
 
 import tellall as ta
 from tellall.core.checkpoint import Checkpoint
+from tellall.experiment.measures.disclosure import UNDER, WITHHELD
 from tellall.experiment.plans.places import places_of
 from tellall.experiment.plans.plan import Plan
 from tellall.experiment.trial import Planned
@@ -84,7 +85,7 @@ def test_the_slider_by_area_measures_every_area_and_everybody(by_area):
     for point in by_area["points"]:
         assert sorted(one["name"] for one in point["areas"]) == ["x", "y", "z"]
         assert sum(one["people"] for one in point["areas"]) == 48
-        assert sum(one["learnt"] for one in point["areas"]) >= point["learnt"]
+        assert all(one["learnt"] in (UNDER, WITHHELD) or one["learnt"] >= 5 for one in point["areas"])
         worst = max(("pass", "review", "fail").index(one["verdict"]) for one in point["areas"])
         assert ("pass", "review", "fail").index(point["verdict"]) >= worst
 

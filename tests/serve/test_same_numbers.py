@@ -17,6 +17,7 @@ from tellall.core.amounts import percent, with_interval
 from tellall.core.checkpoint import Checkpoint
 from tellall.core.version import __version__
 from tellall.experiment.answers import strongest_rows
+from tellall.experiment.measures.disclosure import told_by_area
 from tellall.experiment.plans.places import places_of
 from tellall.release import catalogue
 from tellall.serve import edits
@@ -182,7 +183,13 @@ def test_the_slider_searches_for_proofs_as_a_sweep_does_in_every_area(by, known,
         for area in swept.areas:
             for row in strongest_rows(area.sweep.rows):
                 (shown,) = (one for one in points[row["protection"]]["areas"] if one["name"] == area.name)
-                assert all(shown[name] == row[name] for name in slider._COUNTED)
+                assert all(shown[name] == row[name] for name in ("advantage", "low", "high", "loss"))
+        for place, row in enumerate(rows):
+            each = [strongest_rows(area.sweep.rows)[place] for area in swept.areas]
+            areas_of_point = {one["name"]: one for one in points[row["protection"]]["areas"]}
+            for name in ("exposed", "learnt"):
+                told = told_by_area([area.people for area in swept.areas], [one[name] for one in each])
+                assert [areas_of_point[area.name][name] for area in swept.areas] == told
     assert len(rows) == len(points) == 2
     for row in rows:
         assert {name: points[row["protection"]][name] for name in names} == {

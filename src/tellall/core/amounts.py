@@ -98,14 +98,18 @@ def with_interval(value: float, ends: Sequence[float], real: bool = False) -> st
     return f"{gain(value, real)} [{gain(ends[0], real)},{_SPACE}{gain(ends[1], real)}]"
 
 
-def counted(count: float) -> str:
+def counted(count: float | str) -> str:
     """A number of people, or its mean over draws, which is rounded up to a tenth: few never look like none.
+
+    A number that is not told, such as "under 5", is a text already.
 
     Examples
     --------
     >>> counted(3142), counted(2.5), counted(0.01), counted(1.3), counted(2.0)
     ('3,142', '2.5', '0.1', '1.3', '2')
     """
+    if isinstance(count, str):
+        return count
     tenths = ceil(round(10 * count, 6))
     return f"{tenths / 10:,.1f}" if tenths % 10 else f"{tenths // 10:,}"
 

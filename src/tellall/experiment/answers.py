@@ -35,7 +35,7 @@ def least_enough(rows: Iterable[Row]) -> Row | None:
 def worst_of_area(area: Row) -> Row:
     """The area's row with the largest advantage; ``enough`` is a protection that is enough there, or None."""
     worst = max(area["rows"], key=lambda row: (row["advantage"], row["low"]))
-    enough = least_enough(area["rows"])
+    enough = least_enough({**row, "exposed": None, "learnt": None} for row in area["rows"])  # some are words
     kept = {"name": area_name(area["name"]), "people": area["people"]}
     return {**worst, **kept, "enough": None if enough is None else enough["protection"]}
 

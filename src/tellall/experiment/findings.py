@@ -13,6 +13,7 @@ from tellall.core.amounts import count_of
 from tellall.core.text import no_formula
 from tellall.experiment.measures.cells import CellReason, all_reasons
 from tellall.experiment.measures.counts import Counts
+from tellall.experiment.measures.disclosure import told_of_areas
 from tellall.experiment.measures.proofs import Proofs
 from tellall.experiment.measures.reliability import merge_bins
 from tellall.experiment.outcome import Outcome
@@ -48,6 +49,7 @@ _NUMBERS = (
     "proved",
     "status",
 )
+_GIVEN_AWAY = ("exposed", "named_right", "proved")
 
 
 @dataclass(frozen=True)
@@ -248,8 +250,10 @@ class AreaFindings:
 
 
 def area_table(by: str, areas: Sequence[AreaFindings], judged: Sequence[JudgedArea]) -> dict[str, Any]:
-    """The table of areas, in their order, as plain data."""
+    """The table of areas, in their order, as plain data; counts are told as far as they name nobody."""
     attacked = [area for area in judged if area.reason is None]
+    found = [[_area_finding(finding) for finding in area.findings] for area in areas]
+    told = told_of_areas([area.people for area in areas], found, ("name",), _GIVEN_AWAY)
     return {
         "by": by,
         "areas": len(judged),
@@ -267,9 +271,9 @@ def area_table(by: str, areas: Sequence[AreaFindings], judged: Sequence[JudgedAr
                 "reason": area.reason,
                 "verdict": seen.word,
                 "note": SAME_SECRET if area.constant and area.reason is None else None,
-                "findings": [_area_finding(finding) for finding in area.findings],
+                "findings": rows,
             }
-            for area, seen in zip(areas, judged, strict=True)
+            for area, seen, rows in zip(areas, judged, told, strict=True)
         ],
     }
 

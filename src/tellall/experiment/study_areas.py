@@ -23,6 +23,7 @@ from tellall.experiment.areas import (
 )
 from tellall.experiment.calibrate import NO_GUARANTEE, calibrate
 from tellall.experiment.families import as_family
+from tellall.experiment.measures.disclosure import told_of_areas
 from tellall.experiment.outcome import Outcome, add_up
 from tellall.experiment.plans.attacker import INSIDER, Attacker
 from tellall.experiment.sweep import Sweep, mark_frontier, rows_of, sweep
@@ -98,16 +99,14 @@ class AreaSweep:
     areas: tuple[StudiedArea, ...]
 
     def as_json(self) -> dict[str, Any]:
-        """The sweep as plain data."""
-        rows = [
-            {
-                **area.as_json(),
-                "rows": [
-                    {name: row[name] for name in _AREA_ROW} for row in (area.sweep.rows if area.sweep else ())
-                ],
-            }
+        """The sweep as plain data; people of an area are counted as far as that names nobody."""
+        found = [
+            [{name: row[name] for name in _AREA_ROW} for row in (area.sweep.rows if area.sweep else ())]
             for area in self.areas
         ]
+        sizes = [area.people for area in self.areas]
+        told = told_of_areas(sizes, found, ("protection", "decoder"), ("exposed", "learnt"))
+        rows = [{**area.as_json(), "rows": one} for area, one in zip(self.areas, told, strict=True)]
         return {**self.whole.as_json(), "by": self.by, "areas": rows}
 
     def __str__(self) -> str:

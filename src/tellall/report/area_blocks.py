@@ -32,8 +32,9 @@ def audited_area_blocks(document: Plain) -> Iterator[Block]:
             (areas["by"], *head, *numbers),
             [*rows, *whole],
             "The worst come first, by the highest lower end of the intervals of their releases; each area is "
-            "shown with its release of largest advantage. For the curator only: a row about few people says "
-            "nearly as much as their records.",
+            "shown with its release of largest advantage. People given away read “under 5” below 5, and are "
+            "withheld where a difference of counts would name people. For the curator only: a row about few "
+            "people says nearly as much as their records.",
             left=head,
         )
         yield from _more(areas["more"], "audit.json")

@@ -13,6 +13,7 @@ from tellall.core.errors import TellallError
 from tellall.core.jobs import Done, Task, run
 from tellall.core.work import Progress
 from tellall.experiment.answers import strongest_rows
+from tellall.experiment.measures.disclosure import told_of_areas
 from tellall.experiment.outcome import Outcome
 from tellall.experiment.plans.places import Place, together
 from tellall.experiment.plans.plan import Plan
@@ -103,7 +104,9 @@ def _measured(work: tuple[Sequence[Place], Planned, Limits, Plan]) -> Plain:
         )
         for place, outcomes in zip(places, found, strict=True)
     ]
-    areas = [_area(one, outcomes, limits) for one, outcomes in zip(judged, found, strict=True)]
+    each = [[_area(one, outcomes, limits)] for one, outcomes in zip(judged, found, strict=True)]
+    sizes = [one.people for one in judged]
+    areas = [row for (row,) in told_of_areas(sizes, each, (), ("exposed", "learnt"))]
     verdict = judged_areas(Verdict(worst["verdict"], "", worst["decided"]), judged, limits)
     by_area = places[0].name is not None
     return {
@@ -196,12 +199,13 @@ def _meters(
 ) -> list[tuple[str, str, float]]:
     """What one point gives away and costs, compared with the most that any point does."""
     most = max([*(max(0.0, one["advantage"]) for one in several), limit, 1e-9])
-    people = max(one["learnt"] for one in several) or 1
+    known = [one["learnt"] for one in several if not isinstance(one["learnt"], str)]
+    people, learnt = max(known, default=0) or 1, point["learnt"]
     worst = max((one["loss"] or 0.0) for one in several) or 1.0
     gained = digits(point["advantage"]) if real else f"{points(point['advantage'])} in 100"
     return [
         ("advantage", gained, 100 * max(0.0, point["advantage"]) / most),
-        ("people given away", counted(point["learnt"]), 100 * point["learnt"] / people),
+        ("people given away", counted(learnt), 0.0 if isinstance(learnt, str) else 100 * learnt / people),
         ("values withheld", percent(point["withheld"] or 0.0), 100 * (point["withheld"] or 0.0)),
         (
             "error of a value",

@@ -284,7 +284,7 @@ _SORTED = {
     "area": lambda row: row["name"].lower(),
     "people": lambda row: -row["people"],
     "advantage": lambda row: -row["advantage"],
-    "exposed": lambda row: -row["exposed"],
+    "exposed": lambda row: 0 if isinstance(row["exposed"], str) else -row["exposed"],
     "verdict": lambda row: ("fail", "review", "pass").index(row["verdict"]),
 }
 

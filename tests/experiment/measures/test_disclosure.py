@@ -19,6 +19,7 @@ from tellall.experiment.measures.disclosure import (
     most_telling,
     tells_of_nobody,
     told_by_area,
+    told_of_areas,
 )
 
 QUICK, ALL = 30, 200
@@ -222,3 +223,11 @@ def test_an_integer_programme_finds_nobody_in_counts_by_area(seed):
 )
 def test_what_is_said_of_areas(sizes, counts, told):
     assert told_by_area(sizes, counts) == told
+
+
+def test_every_attack_is_told_over_the_areas_that_it_was_made_in():
+    made = [{"decoder": "a", "exposed": 12}, {"decoder": "b", "exposed": 3}]
+    other = [{"decoder": "a", "exposed": 2, "proved": None}]
+    told = told_of_areas([40, 40, 3], [made, other, []], ["decoder"], ["exposed", "proved"])
+    assert [[row["exposed"] for row in rows] for rows in told] == [[WITHHELD, WITHHELD], [UNDER], []]
+    assert other[0]["exposed"] == 2  # what was found stays as it is

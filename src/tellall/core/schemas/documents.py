@@ -24,6 +24,10 @@ Described = Annotated[
 ]
 
 People = Annotated[float, Field(ge=0, description="How many people; the mean over draws of the noise.")]
+Told = Annotated[
+    People | Literal["under 5", "withheld"],
+    Field(description="People of an area, as far as that and the numbers of other areas name nobody."),
+]
 
 
 class _Strict(BaseModel):
@@ -297,10 +301,10 @@ class AreaFinding(_Strict):
     baseline_accuracy: float | None = None
     advantage: float | None = None
     interval: tuple[float, float] | None = None
-    exposed: Annotated[People | None, Field(description="People exposed at confidence 0.95.")] = None
+    exposed: Annotated[Told | None, Field(description="People exposed at confidence 0.95.")] = None
     named: People | None = None
-    named_right: People | None = None
-    proved: People | None = None
+    named_right: Told | None = None
+    proved: Told | None = None
     status: str | None = None
 
 

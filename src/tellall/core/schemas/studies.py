@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from tellall.core.schemas.documents import People
+from tellall.core.schemas.documents import People, Told
 
 __all__ = [
     "CalibrateDocument",
@@ -101,8 +101,8 @@ class AreaRow(_StudyModel):
     advantage: float
     low: float
     high: float
-    exposed: People
-    learnt: People
+    exposed: Told
+    learnt: Told
     loss: float | None
     verdict: Word
 

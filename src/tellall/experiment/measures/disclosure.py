@@ -6,7 +6,8 @@ within 4 of its group, for any group that public columns name, everybody as a wh
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import isclose, log
 from typing import Any
@@ -16,7 +17,16 @@ import numpy.typing as npt
 
 from tellall.experiment.measures.risk import Mask
 
-__all__ = ["UNDER", "WITHHELD", "Crowd", "merged", "most_telling", "tells_of_nobody", "told_by_area"]
+__all__ = [
+    "UNDER",
+    "WITHHELD",
+    "Crowd",
+    "merged",
+    "most_telling",
+    "tells_of_nobody",
+    "told_by_area",
+    "told_of_areas",
+]
 
 UNDER, WITHHELD = "under 5", "withheld"  # how a count reads that is not shown
 _FEW = 5  # a smaller count, or one nearer to its group than this, would reveal single people
@@ -106,12 +116,15 @@ def _spread(group: int, count: int) -> float:
 # Areas
 
 
-def told_by_area(sizes: Sequence[int], counts: Sequence[float | None]) -> list[Any]:
+def told_by_area(
+    sizes: Sequence[int], counts: Sequence[float | None], *, everywhere: bool = True
+) -> list[Any]:
     """What is said about each area where the number of all people given away is shown as well.
 
     A count below 5 reads "under 5", also 0; one that is within 4 of its area is withheld, and in an area of
     fewer than 10 people, where every count is one or the other, each is. Where the others' counts and the
-    total would still tell, the smallest of the others are withheld too. None stays None.
+    total would still tell, the smallest of the others are withheld too. None stays None. ``everywhere`` says
+    that nobody else is in the total.
 
     Notes
     -----
@@ -131,11 +144,49 @@ def told_by_area(sizes: Sequence[int], counts: Sequence[float | None]) -> list[A
         told[at] = _alone(sizes[at], exact[at], counts[at])
     shown = sorted((at for at in known if not isinstance(told[at], str)), key=lambda at: (exact[at], at))
     for at in shown:
-        if _left_tells_of_nobody(sizes, exact, told):
+        if _left_tells_of_nobody(sizes, exact, told, everywhere):
             return told
         told[at] = WITHHELD
-    if not _left_tells_of_nobody(sizes, exact, told):
+    if not _left_tells_of_nobody(sizes, exact, told, everywhere):
         told = [None if one is None else WITHHELD for one in told]
+    return told
+
+
+def told_of_areas(
+    sizes: Sequence[int],
+    areas: Sequence[Sequence[Mapping[str, Any]]],
+    alike: Sequence[str],
+    counted: Sequence[str],
+) -> list[list[dict[str, Any]]]:
+    """What attacks found in each area, as plain data, with the counts as they may be told.
+
+    Parameters
+    ----------
+    sizes
+        The people of each area.
+    areas
+        The rows of each area, one for each attack.
+    alike
+        What rows about the same attack have in common in all areas.
+    counted
+        The names of the counts of people given away.
+    """
+    told = [[dict(row) for row in rows] for rows in areas]
+    attacks: dict[tuple[Any, ...], list[dict[str, Any] | None]] = {}
+    for at, rows in enumerate(told):
+        again: Counter[tuple[Any, ...]] = Counter()
+        for row in rows:
+            which = tuple(row[name] for name in alike)
+            attacks.setdefault((*which, again[which]), [None] * len(told))[at] = row
+            again[which] += 1
+    for found in attacks.values():
+        everywhere = all(row is not None or not rows for row, rows in zip(found, told, strict=True))
+        for name in counted:
+            counts = [None if row is None else row.get(name) for row in found]
+            said = told_by_area(sizes, counts, everywhere=everywhere)
+            for one, words in zip(found, said, strict=True):
+                if one is not None and words is not None:
+                    one[name] = words
     return told
 
 
@@ -148,7 +199,9 @@ def _alone(size: int, count: float, written: float | None) -> Any:
     return written if tells_of_nobody(size, count) else WITHHELD
 
 
-def _left_tells_of_nobody(sizes: Sequence[int], exact: dict[int, float], told: Sequence[Any]) -> bool:
+def _left_tells_of_nobody(
+    sizes: Sequence[int], exact: dict[int, float], told: Sequence[Any], everywhere: bool
+) -> bool:
     """Whether what the total and the counts shown say about the other areas names nobody."""
     hidden = [at for at in exact if isinstance(told[at], str)]
     left, people = sum(exact[at] for at in hidden), sum(sizes[at] for at in hidden)
@@ -156,7 +209,7 @@ def _left_tells_of_nobody(sizes: Sequence[int], exact: dict[int, float], told: S
         return True
     ends = [_possible(sizes[at], told[at]) for at in hidden]
     least, most = sum(low for low, _ in ends), sum(high for _, high in ends)
-    everybody = len(hidden) == len(exact)
+    everybody = everywhere and len(hidden) == len(exact)
     return (everybody or tells_of_nobody(people, left)) and least < left < most
 
 

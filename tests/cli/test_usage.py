@@ -9,7 +9,6 @@ import threading
 import time
 
 import pytest
-import typer
 
 from tellall import cli
 from tellall.core import files as store
@@ -156,14 +155,16 @@ def test_nothing_at_all_shows_the_commands(tellall):
     assert "Commands:" in out + err
 
 
-@pytest.mark.parametrize("raised", [KeyboardInterrupt, SolverFailed("no")])
-def test_a_stop_is_no_verdict(tellall, monkeypatch, raised):
+@pytest.mark.parametrize(
+    ("raised", "expected"), [(KeyboardInterrupt, 130), (SolverFailed("no"), 3), (MemoryError, 2)]
+)
+def test_a_stop_is_no_verdict(tellall, monkeypatch, raised, expected):
     def stopped(*arguments, **more):
         raise raised
 
     monkeypatch.setattr("tellall.promise.bounds.table", stopped)
     code, out, err = tellall(*BOUNDS)
-    assert (code, out) == (3, "")
+    assert (code, out) == (expected, "")
     assert len(err.splitlines()) == 1
 
 
@@ -211,17 +212,24 @@ def test_a_place_that_cannot_be_written_is_named_as_it_was_given(tellall, monkey
 
 def test_a_fault_of_our_own_is_one_sentence_and_no_verdict(tellall, monkeypatch):
     def broken(*arguments, **more):
-        raise KeyError("lost\nkey")
+        try:
+            float("Ann")
+        except ValueError:
+            raise KeyError("lost\nkey") from None
 
     monkeypatch.setattr("tellall.promise.bounds.table", broken)
     code, out, err = tellall(*BOUNDS)
-    assert (code, out) == (3, "")
-    assert err.startswith("tellall: a fault in tellall itself (KeyError")
+    assert (code, out) == (70, "")
+    assert err.startswith(
+        "tellall: a fault in tellall itself (KeyError), not in your data; nothing was decided"
+    )
     assert len(err.splitlines()) == 1
     monkeypatch.setenv("TELLALL_TRACEBACK", "1")
-    monkeypatch.setattr(sys, "argv", ["tellall", *BOUNDS])
-    with pytest.raises(KeyError):
-        cli.main()
+    code, out, where = tellall(*BOUNDS)
+    assert (code, out) == (70, "")
+    assert where.endswith(err)
+    assert "in broken\n" in where
+    assert "lost\n" not in where  # an error's own words may quote people
 
 
 def test_members_that_are_no_text_are_one_sentence(tellall, tmp_path):
@@ -271,16 +279,17 @@ def test_a_log_shows_now_and_then_that_long_work_goes_on(monkeypatch):
         assert progress is None
 
 
-def test_work_that_is_stopped_says_what_was_kept(capsys):
-    from tellall.cli.options import resumable
+def test_work_that_is_stopped_says_what_was_kept():
+    from tellall.cli.options import Stopped, resumable
 
     def stopped():
         with resumable(kept=True, words="attacks") as through:
             through(None)(2, 3)
             raise KeyboardInterrupt
 
-    with pytest.raises(typer.Exit):
+    with pytest.raises(Stopped) as end:
         stopped()
-    assert capsys.readouterr().err == (
-        "tellall: stopped; 2 of 3 attacks are kept; run the same command to go on from here.\n"
+    assert (end.value.exit_code, end.value.sentence) == (
+        130,
+        "stopped; 2 of 3 attacks are kept; run the same command to go on from here.",
     )

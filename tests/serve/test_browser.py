@@ -350,7 +350,7 @@ def test_rules_attackers_and_what_was_published(browser, served, tmp_path, axe):
         click.choose("clinic.csv", people_csv(60))
         click("#next")
         page.wait_for_selector(".gauges li")
-        assert "The policy Ward 7 holds, too" in page.inner_text(".limits")
+        assert "The policy Ward 7 applies too" in page.inner_text(".limits")
         page.set_input_files("#published-file", tmp_path / "last year.json")
         page.wait_for_selector("#published-0")
         page.click("text=Add an attacker")

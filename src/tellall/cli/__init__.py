@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import signal
 import sys
 import warnings
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import cache
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 
 import typer
 
@@ -23,7 +25,7 @@ from tellall.cli.demo import demo
 from tellall.cli.explain import explain
 from tellall.cli.init import init
 from tellall.cli.limit import limit
-from tellall.cli.options import INCONCLUSIVE, say
+from tellall.cli.options import Stopped, say
 from tellall.cli.paper import paper
 from tellall.cli.profile import profile
 from tellall.cli.publish import publish
@@ -32,7 +34,17 @@ from tellall.cli.serve import serve
 from tellall.cli.sweep import sweep
 from tellall.cli.trace import trace
 from tellall.core.errors import NoAnswer, SolverFailed, TellallError, WorkLost
-from tellall.core.text import one_line, said_safely
+from tellall.core.exits import (
+    DONE,
+    FAULT,
+    REFUSED,
+    SIGNALLED,
+    TRACEBACK,
+    UNSETTLED,
+    fault_sentence,
+    place_of,
+)
+from tellall.core.text import one_line
 
 __all__ = [
     "app",
@@ -40,8 +52,9 @@ __all__ = [
     "parse_command",
 ]
 
-_INTERRUPTED = 130
-_TRACEBACK = "TELLALL_TRACEBACK"
+# what the system says of an output that takes no more, and of work for which it has no room
+_UNWRITABLE = {errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF}
+_NO_ROOM = {errno.ENOMEM, errno.EAGAIN, errno.EMFILE, errno.ENFILE}
 _COMPLETION = "_TELLALL_COMPLETE"
 # newer versions of typer bring their own copy of click, older ones use the installed click
 UsageError: type[Exception] = typer.BadParameter.__mro__[1]
@@ -61,7 +74,8 @@ app = typer.Typer(
         "tellall init people.csv --secret diagnosis    a plan for your people",
         "tellall audit people.toml                     its verdict and its page",
     )
-    + "\n\nExit codes: 0 done or pass, 1 fail, 2 bad input or usage, 3 review: a person has to decide.",
+    + "\n\nExit codes: 0 done or pass, 1 fail, 2 bad input or usage, or too much time or memory, 3 review or "
+    "not settled: a person has to decide, 70 a fault of tellall, 130 or 143 stopped.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
@@ -167,40 +181,80 @@ def parse_command(words: Sequence[str]) -> str:
 def main() -> None:
     """The command `tellall`: every failure is one or two lines on standard error and an exit code.
 
-    The code is 2 if the command, a file or an output path is wrong, and 3 for any other failure.
+    The codes are those of `core.exits`. Python leaves with 1 after an error that nobody catches, and 1 would
+    be a verdict; so every error is caught here.
     """
+    _open_closed()
     warnings.showwarning = _warn
     if _COMPLETION in os.environ:  # a shell asks which words could come next
         _all_commands()(prog_name="tellall")
     for kind in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(kind) is signal.SIG_DFL:  # nohup has SIGHUP ignored
-            signal.signal(kind, signal.default_int_handler)  # as Ctrl-C: what is unfinished is cleared away
+            signal.signal(kind, _stop)
     try:
-        code = _all_commands()(prog_name="tellall", standalone_mode=False)
+        code = _run(sys.argv[1:])
         sys.stdout.flush()  # a full disk or a closed pipe fails here, while it can still be explained
-    except UsageError as error:
-        code = _leave(explain_usage(error, sys.argv[1:], [command.__name__ for command in _EXAMPLES]), 2)
-    except (NoAnswer, SolverFailed, WorkLost) as error:
-        code = _leave(str(error), INCONCLUSIVE)
-    except TellallError as error:
-        code = _leave(str(error), 2)
-    except MemoryError:
-        code = _leave("this machine has too little memory for it; there is no result.", INCONCLUSIVE)
-    except (KeyboardInterrupt, typer.Abort):
-        code = _INTERRUPTED
-    except (BrokenPipeError, SystemExit):  # typer exits with 1 on a broken pipe, and 1 would be a verdict
-        code = _leave(_unwritten("nobody reads it"), 2)
-    except OSError as error:
-        what = error.strerror or str(error)
-        code = _leave(_unwritten(what) if error.filename is None else f"{what}: {error.filename}", 2)
-    except Exception as error:  # our fault; Python would exit with 1, and 1 would be a verdict
-        if os.environ.get(_TRACEBACK):
-            raise
-        sentence = f"a fault in tellall itself ({said_safely(error)}); there is no result."
-        code = _leave(f"{sentence} Set {_TRACEBACK}=1 to see where.", INCONCLUSIVE)
-    if code == _INTERRUPTED:
-        code = _leave("stopped; nothing was finished.", INCONCLUSIVE)
-    sys.exit(code if isinstance(code, int) else 0)
+    except KeyboardInterrupt:
+        code = _leave("stopped; nothing was finished.", SIGNALLED + signal.SIGINT)
+    except Stopped as stop:
+        code = _leave(stop.sentence, stop.exit_code)
+    except BaseException as error:
+        code = _leave(*_explained(error))
+    sys.exit(code)
+
+
+def _open_closed() -> None:
+    """Gives outputs that were closed before the start a place to go, so that no other file becomes one."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115  open until the end
+
+
+def _stop(number: int, _frame: object) -> NoReturn:
+    """Stops as Ctrl-C does: what is unfinished is cleared away."""
+    raise Stopped(SIGNALLED + number)
+
+
+def _run(words: Sequence[str]) -> int:
+    """The exit code of a command line; its errors pass as they are."""
+    group = _all_commands()
+    try:
+        with group.make_context("tellall", list(words)) as context:
+            group.invoke(context)
+    except typer.Exit as left:
+        return left.exit_code
+    return DONE
+
+
+def _explained(error: BaseException) -> tuple[str, int]:
+    """What to say about an error, and the exit code that goes with it."""
+    if isinstance(error, UsageError):
+        return explain_usage(error, sys.argv[1:], [command.__name__ for command in _EXAMPLES]), REFUSED
+    if isinstance(error, WorkLost):
+        return str(error), FAULT
+    if isinstance(error, NoAnswer | SolverFailed):
+        return str(error), UNSETTLED
+    if isinstance(error, TellallError):
+        return str(error), REFUSED
+    if isinstance(error, MemoryError):
+        return "this machine has too little memory for it; there is no result.", REFUSED
+    if isinstance(error, OSError) and (said := _said_by_system(error)):
+        return said, REFUSED
+    if os.environ.get(TRACEBACK):
+        _print(place_of(error))
+    return fault_sentence(error), FAULT
+
+
+def _said_by_system(error: OSError) -> str:
+    """What the system refused, in a sentence; empty if the error is not about files, room or output."""
+    what = error.strerror or "the system refused it"
+    if error.filename is not None:
+        return f"{what}: {error.filename}"
+    if error.errno in _UNWRITABLE:
+        return _unwritten("nobody reads it" if error.errno == errno.EPIPE else what)
+    if error.errno in _NO_ROOM:
+        return f"this machine has too little room for it ({what}); there is no result."
+    return ""
 
 
 def _warn(message: Warning | str, *rest: object, **more: object) -> None:
@@ -210,14 +264,28 @@ def _warn(message: Warning | str, *rest: object, **more: object) -> None:
 
 def _leave(sentence: str, code: int) -> int:
     """The exit code, after printing the sentence."""
-    say(sentence if sentence.startswith("Usage:") else f"tellall: {sentence}", err=True)
+    _print(sentence if sentence.startswith("Usage:") else f"tellall: {sentence}")
     return code
+
+
+def _print(text: str) -> None:
+    """Prints to standard error; if that cannot be written, the exit code still says what happened."""
+    try:
+        say(text, err=True)
+    except (OSError, ValueError):
+        _discard(sys.stderr)
 
 
 def _unwritten(reason: str) -> str:
     """The sentence for a standard output that fails; what is left to be written goes nowhere."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    _discard(sys.stdout)
     return f"standard output cannot be written ({reason})."
+
+
+def _discard(stream: Any) -> None:
+    """Lets the rest of a stream go nowhere: if it cannot be written, Python ends with a code of its own."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def explain_usage(error: Any, arguments: Sequence[str], commands: Sequence[str]) -> str:

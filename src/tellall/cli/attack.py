@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tellall.cli.options import (
-    INCONCLUSIVE,
     AsJson,
     Device,
     Out,
@@ -23,6 +22,7 @@ from tellall.cli.options import (
 )
 from tellall.core.amounts import digits
 from tellall.core.errors import InvalidInput, invalid
+from tellall.core.exits import DONE, UNSETTLED
 from tellall.core.schemas import VERSION
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ def attack(
         marked = write_secret(out or Path(f"{releases[0].stem}-people"), _people(found))
         talk.print(f"The guess about each person is in {marked}", soft_wrap=True)
     emit(document, as_json=as_json, out=out)
-    raise typer.Exit(0 if found.status.settled else INCONCLUSIVE)
+    raise typer.Exit(DONE if found.status.settled else UNSETTLED)
 
 
 def _folder(paths: list[Path], public: Path, secret: str | None) -> tuple[Dataset, OutputFolder]:

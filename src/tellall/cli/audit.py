@@ -19,6 +19,7 @@ from tellall.cli.options import (
     PlanSeed,
     Quiet,
     Reveal,
+    Stopped,
     announce,
     check_folder,
     check_out,
@@ -33,6 +34,7 @@ from tellall.cli.options import (
 )
 from tellall.core import files
 from tellall.core.errors import TellallError, invalid
+from tellall.core.exits import DONE, FAILED, UNSETTLED
 from tellall.core.text import one_line
 
 if TYPE_CHECKING:
@@ -53,7 +55,7 @@ __all__ = [
 ]
 
 _LONG, _TOO_LONG = 60, 900  # seconds: longer audits are announced, or need --force
-EXIT_CODES = {"pass": 0, "fail": 1, "review": 3}
+EXIT_CODES = {"pass": DONE, "fail": FAILED, "review": UNSETTLED}
 _LISTED = 3  # reasons in one message
 
 Plan = Annotated[
@@ -396,6 +398,10 @@ def _explained(
             found = with_culprits(people, places, audit, progress, workers)
         with progress_bar(talk, "looking for a remedy", quiet=quiet) as progress:
             found = with_remedy(places, found, progress, workers)
+    except Stopped as stop:
+        raise Stopped(
+            stop.exit_code, f"stopped; the verdict is kept in {folder}, without a remedy."
+        ) from None
     except KeyboardInterrupt:
         talk.print(f"The search for a remedy was stopped; the verdict stands, and is kept in {folder}.")
         return audit

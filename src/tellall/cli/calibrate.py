@@ -8,7 +8,6 @@ import typer
 
 import tellall
 from tellall.cli.options import (
-    INCONCLUSIVE,
     AsJson,
     Cluster,
     Data,
@@ -29,6 +28,7 @@ from tellall.cli.options import (
     write_study,
 )
 from tellall.core.errors import invalid
+from tellall.core.exits import UNSETTLED
 
 __all__ = [
     "calibrate",
@@ -134,4 +134,4 @@ def calibrate(
     tell_assumed(people.assumed, talk)
     write_study(document, render_calibration, out=out, as_json=as_json, talk=talk)
     if skipped or not enough:
-        raise typer.Exit(INCONCLUSIVE)
+        raise typer.Exit(UNSETTLED)

@@ -12,6 +12,7 @@ from tellall.cli.options import AsJson, Out, Quiet, Seed, Unused, check_out, emi
 from tellall.core import files
 from tellall.core.curator_key import CuratorKey
 from tellall.core.errors import invalid
+from tellall.core.exits import DONE, FAILED
 from tellall.core.schemas import VERSION
 from tellall.core.text import said
 
@@ -74,7 +75,7 @@ def check(
         PlainConsole(quiet=quiet).print(sentence)
     document: dict[str, Any] = {"schema_version": VERSION, "document": "check", "same": same}
     emit(document, as_json=as_json, out=out)
-    raise typer.Exit(1 if same is False else 0)
+    raise typer.Exit(FAILED if same is False else DONE)
 
 
 def _kept(record: Path) -> dict[str, Any]:

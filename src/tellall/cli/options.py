@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -16,6 +17,7 @@ import typer
 from tellall.core import files
 from tellall.core.claims import claimed, clear_leftovers
 from tellall.core.errors import invalid
+from tellall.core.exits import SIGNALLED
 from tellall.core.schemas import VERSION
 from tellall.core.text import one_line, plain_text, wrapped
 from tellall.core.work import Progress, listening
@@ -28,7 +30,6 @@ if TYPE_CHECKING:
     from tellall.experiment.sweep import Sweep
 
 __all__ = [
-    "INCONCLUSIVE",
     "AsJson",
     "Cluster",
     "Data",
@@ -44,6 +45,7 @@ __all__ = [
     "Quiet",
     "Reveal",
     "Seed",
+    "Stopped",
     "Unused",
     "announce",
     "check_folder",
@@ -65,7 +67,6 @@ __all__ = [
     "write_study",
 ]
 
-INCONCLUSIVE = 3  # the exit code when there is no answer
 _EVERY = 60.0  # seconds between two lines about the progress, without a terminal
 _SHOWN = 90  # letters of what is being done
 
@@ -276,6 +277,18 @@ def write_study(
 # long work
 
 
+class Stopped(SystemExit):
+    """A command that a signal stopped, with its exit code and a sentence on what is kept.
+
+    It is no KeyboardInterrupt, since Ctrl-C may end one search of a command and let the rest go on. It is a
+    SystemExit, since event loops let that pass.
+    """
+
+    def __init__(self, exit_code: int, sentence: str = "stopped; nothing was finished.") -> None:
+        super().__init__(exit_code)
+        self.exit_code, self.sentence = exit_code, sentence
+
+
 @contextmanager
 def resumable(*, kept: bool, words: str = "pieces") -> Iterator[Callable[[Progress | None], Progress]]:
     """Says how much is kept if the work within is stopped; yields a wrapper for its progress function."""
@@ -292,12 +305,12 @@ def resumable(*, kept: bool, words: str = "pieces") -> Iterator[Callable[[Progre
 
     try:
         yield through
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, Stopped) as stop:
         done, total = known
         some = f"{done:,} of {total:,} {words} are kept; " if total else ""
         more = f"{some}run the same command to go on from here" if kept else "nothing was kept"
-        typer.echo(f"tellall: stopped; {more}.", err=True)
-        raise typer.Exit(INCONCLUSIVE) from None
+        code = stop.exit_code if isinstance(stop, Stopped) else SIGNALLED + signal.SIGINT
+        raise Stopped(code, f"stopped; {more}.") from None
 
 
 def watching(talk: Console, *, quiet: bool, kept: bool) -> Watch:

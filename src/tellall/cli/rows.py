@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tellall.cli.options import (
-    INCONCLUSIVE,
     AsJson,
     Cluster,
     Html,
@@ -28,6 +27,7 @@ from tellall.cli.options import (
     write_secret,
 )
 from tellall.core.errors import invalid
+from tellall.core.exits import DONE, UNSETTLED
 from tellall.core.schemas import VERSION
 
 if TYPE_CHECKING:
@@ -151,7 +151,7 @@ def rows(
         marked = write_secret(out or Path(f"{tables[0].stem}-rows"), _revealed(joint, found))
         talk.print(f"The rows are in {marked}", soft_wrap=True)
     emit(document, as_json=as_json, out=out)
-    raise typer.Exit(0 if all(area.settled for area in found) else INCONCLUSIVE)
+    raise typer.Exit(DONE if all(area.settled for area in found) else UNSETTLED)
 
 
 def _protections(

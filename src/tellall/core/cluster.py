@@ -30,7 +30,8 @@ def on_cluster(
     -----
     Tasks travel with their data, two per thread of the cluster at a time: the scheduler holds little, and can
     give the task of a lost worker to another. A task that has killed several workers is given up (Dask's
-    ``allowed-failures``), and the rest continue. Workers must have this version of tellall.
+    ``allowed-failures``); the others are finished, and then `WorkLost` is raised. Workers must have this
+    version of tellall.
     """
     if not waiting:
         return
@@ -50,9 +51,10 @@ def _as_they_come(
 ) -> Iterator[Done | Failed]:
     from distributed import CancelledError, as_completed
     from distributed.comm.core import CommClosedError
+    from distributed.scheduler import KilledWorker
 
     queue = iter(waiting)
-    submitted: dict[Any, tuple[int, str]] = {}
+    submitted: dict[Any, str] = {}
     running = as_completed(loop=client.loop)
 
     def top_up() -> None:
@@ -61,7 +63,7 @@ def _as_they_come(
             with warnings.catch_warnings():
                 warnings.filterwarnings("ignore", message="Sending large graph")  # people are large
                 future = client.submit(_on_worker, function, index, task.make(), pure=False)
-            submitted[future] = (index, task.name)
+            submitted[future] = task.name
             running.add(future)
 
     def next_finished() -> Any:
@@ -77,25 +79,29 @@ def _as_they_come(
             ) from None
         return future
 
+    lost: list[str] = []
     try:
         while (future := next_finished()) is not None:
-            index, name = submitted.pop(future)
-            yield _outcome(future, index, name, address)
+            name = submitted.pop(future)
+            if future.status == "error" and isinstance(future.exception(), KilledWorker):
+                lost.append(name)
+            else:
+                yield _outcome(future, address)
             future.release()
     finally:
         running.clear()
         client.cancel(list(submitted), force=True)
+    if lost:
+        more = f" and {len(lost) - 1:,} more" if len(lost) > 1 else ""
+        raise WorkLost(
+            f"Every worker of the cluster that took {lost[0]}{more} was killed, perhaps for lack of memory. "
+            "Run it again with workers that have more: it continues from what was kept."
+        )
 
 
-def _outcome(future: Any, index: int, name: str, address: str) -> Done | Failed:
-    from distributed.scheduler import KilledWorker
-
+def _outcome(future: Any, address: str) -> Done | Failed:
     if future.status == "error":
         error = future.exception()
-        if isinstance(error, KilledWorker):
-            return Failed(
-                index, f"every worker of the cluster that took {name} was lost, perhaps for lack of memory"
-            )
         if isinstance(error, ModuleNotFoundError):
             raise _other_version(address, f"one without {error.name}")
         raise error

@@ -135,7 +135,8 @@ def run(
     Arguments go to other processes through pipes, never through files. A :class:`TellallError` or a lack of
     memory in one piece becomes a :class:`Failed`; the others continue. Each piece runs with one thread, so
     that sums are the same on every machine. If a process of this machine is killed, the work stops with
-    `WorkLost`; a lost worker of a cluster only costs time, since the scheduler gives its piece to another.
+    `WorkLost`; a lost worker of a cluster only costs time, since the scheduler gives its piece to another,
+    unless that piece kills every worker that takes it.
 
     Examples
     --------

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from tellall.core.exits import mark_place
 from tellall.core.work import doing, listening, one_thread
 
 __all__ = [
@@ -21,6 +22,8 @@ __all__ = [
 
 _IDLE = 300.0  # seconds after which a process without work ends
 _PIECE = 1 << 26  # bytes written at once: some systems refuse 2 GiB
+# a stop sent to all processes at once is for the process that asks, which decides and ends the helpers
+_DEAF = "from signal import *; [signal(kind, SIG_IGN) for kind in (SIGINT, SIGTERM, SIGHUP)]; "
 _SAID = 0.5  # seconds between two messages on what is being done
 
 
@@ -36,7 +39,7 @@ class _Helper:
         theirs, self.asked = os.pipe()
         self.answered, back = os.pipe()
         start = (
-            f"import sys; sys.path[:] = {sys.path!r}; "
+            f"{_DEAF}import sys; sys.path[:] = {sys.path!r}; "
             f"from tellall.core.processes import serve; serve({theirs}, {back})"
         )
         self.process = subprocess.Popen(
@@ -120,10 +123,8 @@ def call_each(
 def serve(asked: int, answered: int) -> None:
     """The loop of a helper process: it answers calls until there are no more."""
     import queue
-    import signal
     import threading
 
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that asks decides
     calls: queue.SimpleQueue[list[bytearray]] = queue.SimpleQueue()
 
     def listen() -> None:
@@ -153,6 +154,7 @@ def serve(asked: int, answered: int) -> None:
             with one_thread(), listening(say):
                 answer = (True, function(*arguments))
         except BaseException as error:
+            mark_place(error)
             answer = (False, error)
         try:
             _send(answered, answer)

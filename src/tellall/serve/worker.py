@@ -13,9 +13,10 @@ from typing import Any
 
 from tellall.core.checkpoint import Checkpoint
 from tellall.core.claims import claimed
-from tellall.core.errors import InvalidInput, TellallError
+from tellall.core.errors import InvalidInput, TellallError, WorkLost
+from tellall.core.exits import DONE, FAULT, REFUSED, fault_sentence
 from tellall.core.jobs import Workers
-from tellall.core.text import one_line, said_safely
+from tellall.core.text import one_line
 from tellall.core.version import __version__
 from tellall.experiment.audit import audit, jobs_alone, jobs_together
 from tellall.experiment.document import Audit
@@ -77,8 +78,8 @@ def _key(job: Job) -> str:
     return f"{job.role} {job.members}"
 
 
-def run(case: Case) -> None:
-    """Audits the plan of a case, then looks for a remedy and measures other protections.
+def run(case: Case) -> int:
+    """Audits the plan of a case, looks for a remedy, measures other protections; returns an exit code.
 
     The verdict is there as soon as it is known; what follows is added to it.
     """
@@ -90,9 +91,11 @@ def run(case: Case) -> None:
             few = isinstance(error, MemoryError)
             words = "this machine has too little memory for it" if few else str(error)
             notes.write(state="failed", error=one_line(words, 1000))
+            return FAULT if isinstance(error, WorkLost) else REFUSED
         except Exception as error:  # our fault, and the page has to say so
-            notes.write(state="failed", error=f"a fault in tellall itself ({said_safely(error)})")
+            notes.write(state="failed", error=fault_sentence(error))
             raise
+    return DONE
 
 
 def _run(case: Case, notes: _Notes) -> None:
@@ -184,8 +187,13 @@ def main() -> None:
         os._exit(0)
 
     threading.Thread(target=listen, daemon=True).start()
-    run(Case(Path(sys.argv[1])))
-    os._exit(0)
+    code = FAULT
+    try:
+        code = run(Case(Path(sys.argv[1])))
+    except TellallError:  # another process has the case
+        code = REFUSED
+    finally:
+        os._exit(code)
 
 
 if __name__ == "__main__":

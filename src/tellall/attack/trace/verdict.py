@@ -9,6 +9,7 @@ import numpy as np
 
 from tellall.attack.trace.risk import TracingRisk
 from tellall.attack.trace.trace import Tracing
+from tellall.core.exits import DONE, UNSETTLED
 
 __all__ = [
     "TracingVerdict",
@@ -44,7 +45,7 @@ class TracingVerdict:
     @property
     def exit_code(self) -> int:
         """3 for an inconclusive tracing, otherwise 0."""
-        return 3 if self.word == "inconclusive" else 0
+        return UNSETTLED if self.word == "inconclusive" else DONE
 
     def __str__(self) -> str:
         return f"{self.word.capitalize()}. {self.sentence}"

@@ -62,7 +62,7 @@ def test_an_audit_that_is_stopped_says_so_and_goes_on(tellall, monkeypatch):
 
     monkeypatch.setattr(areas, "_attack_area", stopped)
     code, _, err = tellall("audit", "people.toml", "--jobs", "1", "--no-remedy")
-    assert code == 3
+    assert code == 130
     assert "go on from here" in err
     assert tellall("audit", "people.toml", "--jobs", "1", "--quiet", "--no-remedy")[0] in (1, 3)
     assert calls == [12, 10, 10]
@@ -156,13 +156,13 @@ def test_an_address_that_is_none_is_one_line(tellall, command):
     assert "tcp://host:port" in err
 
 
-def test_lost_workers_are_one_line_and_exit_three(tellall, monkeypatch):
+def test_lost_workers_are_one_line_and_no_review(tellall, monkeypatch):
     def lost(*arguments, **options):
         raise WorkLost("A worker process was killed.")
 
     monkeypatch.setattr(areas, "run", lost)
     code, _, err = tellall("audit", "people.toml", "--quiet")
-    assert (code, err) == (3, "tellall: A worker process was killed.\n")
+    assert (code, err) == (70, "tellall: A worker process was killed.\n")
 
 
 def test_one_calibration_is_not_spread_and_a_release_is_about_one_set_of_people(tellall):

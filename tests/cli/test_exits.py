@@ -286,6 +286,20 @@ def test_a_fault_in_a_worker_is_reported_with_its_place(folder, monkeypatch):
     assert "ZeroDivisionError\n" in error
 
 
+def test_a_command_that_cannot_be_loaded_is_no_verdict(folder):
+    process = start(folder, "explain advantage")
+    process.communicate()
+    assert process.returncode == 0
+    (folder / "hooks" / "typer.py").write_text("import what_is_not_installed")
+    process = start(folder, "explain advantage")
+    _, error = process.communicate()
+    assert process.returncode == 70
+    assert error == (
+        "tellall: it cannot be loaded (ModuleNotFoundError: what_is_not_installed); nothing was decided. "
+        "Install tellall again.\n"
+    )
+
+
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full here")
 @pytest.mark.parametrize("output", [">&-", "2>&-", "2>/dev/full"])
 def test_outputs_that_cannot_be_written_change_no_code(folder, output):

@@ -9,6 +9,7 @@ import pytest
 
 import tellall as ta
 from tellall.core.checkpoint import Checkpoint
+from tellall.core.errors import WorkLost
 from tellall.core.jobs import Done, Failed, Task, Workers, run
 
 distributed = pytest.importorskip("distributed", reason="Dask is not installed")
@@ -86,6 +87,24 @@ def test_errors_come_back_as_sentences_and_pieces_are_kept_here(cluster, tmp_pat
     assert [type(one) for one in found] == [Done, Failed, Done]
     assert found[1].reason == "x must be y"
     assert len(list(tmp_path.rglob("*.json"))) == 2
+
+
+def test_a_piece_that_kills_its_workers_ends_the_work_when_the_rest_is_kept(tmp_path):
+    import dask
+
+    kept = Checkpoint(tmp_path, SECRET)
+    texts = ["__import__('os')._exit(9)", *(f"{{'x': {place}}}" for place in range(6))]
+    tasks = [Task(text, partial(str, text), f"{place:032x}") for place, text in enumerate(texts)]
+    once = dask.config.set({"distributed.scheduler.allowed-failures": 0})
+    options = {"host": "127.0.0.1", "dashboard_address": "127.0.0.1:0", "silence_logs": 50}
+    with once, distributed.LocalCluster(n_workers=1, threads_per_worker=1, **options) as fragile:
+        work = run(eval, tasks, workers=Workers(cluster=fragile.scheduler_address), checkpoint=kept)
+        found = []
+        with pytest.raises(WorkLost, match=r"was killed.*continues from what was kept"):
+            found.extend(work)
+    assert all(isinstance(one, Done) for one in found)
+    again = list(run(eval, tasks[1:], checkpoint=kept))
+    assert sum(one.before for one in again) >= 4  # those sent together with it are blamed with it
 
 
 def test_a_cluster_that_is_not_there_is_one_line(monkeypatch):

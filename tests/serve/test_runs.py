@@ -3,6 +3,8 @@
 import os
 import signal
 import stat
+import subprocess
+import sys
 import time
 from contextlib import contextmanager
 
@@ -147,6 +149,40 @@ def test_what_cannot_be_audited_says_why(client):
     worker.run(case)
     assert case.read("run.json")["state"] == "failed"
     assert "will" in client.get(f"{client.here}/verdict").text
+
+
+def ended(case, doing: str) -> int:
+    """The exit code of the process of an audit in which something is done instead of reading the people."""
+    start = (
+        "import tellall.experiment.plans.plan as plans\n"
+        "from tellall.serve.worker import main\n"
+        f"def dataset(*_):\n    {doing}\n"
+        f"{'plans.Plan.dataset = dataset' if doing else ''}\n"
+        "main()\n"
+    )
+    run = [sys.executable, "-c", start, str(case.folder)]
+    process = subprocess.Popen(run, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    code = process.wait(timeout=120)
+    process.stdin.close()
+    return code
+
+
+@pytest.mark.parametrize(
+    ("doing", "code", "words"),
+    [
+        ("1 / 0", 70, "a fault in tellall itself (ZeroDivisionError), not in your data; nothing was decided"),
+        ("raise __import__('tellall').core.errors.WorkLost('A worker was killed.')", 70, "was killed"),
+        ("raise MemoryError", 2, "too little memory"),
+    ],
+)
+def test_the_process_of_an_audit_ends_with_the_codes_of_a_command(client, doing, code, words):
+    planned(client)
+    case = client.case()
+    assert ended(case, doing) == code
+    state = case.read("run.json")
+    assert state["state"] == "failed"
+    assert words in state["error"]
+    assert words in client.get(f"{client.here}/verdict").text
 
 
 def test_a_second_worker_of_a_case_leaves_the_first_alone(client):

@@ -85,7 +85,8 @@ def attack(
     or a folder of tables in CSV or Excel files, described by its tables.toml (tellall init FOLDER). Outputs
     that could not be read are listed with the reason.
 
-    Exit codes: 0 attacked, 2 bad input or usage, 3 inconclusive (the solver did not settle).
+    Exit codes: 0 attacked, 2 bad input or usage, 3 inconclusive (the solver did not settle). tellall --help
+    has the others.
     """
     from tellall import reconstruct
     from tellall.release.release import Release

@@ -152,8 +152,8 @@ def audit(
     An audit that is expected to take more than 15 minutes, or more memory than is free, is not started. The
     message says how long, how much and what would need less. --force starts it anyway.
 
-    Exit codes: 0 below the plan's limits, 1 above one, 2 bad input or usage or nothing that can be attacked,
-    3 a person has to decide.
+    Exit codes: 0 below the plan's limits, 1 above one, 2 bad input or usage, too much time or memory, or
+    nothing that can be attacked, 3 a person has to decide. tellall --help has the others.
     """
     from tellall import audit as run
     from tellall.algebra.operators.base import find_device

@@ -66,7 +66,7 @@ def calibrate(
 
     Exit codes: 0 found for every statistic, 2 bad input or usage, 3 inconclusive: no answer for a statistic
     (with areas: in no area), too few people to tell, or an answer that is not enough for all people together
-    or exposes more of them than the plan's exposed_limit.
+    or exposes more of them than the plan's exposed_limit. tellall --help has the others.
     """
     from tellall.experiment.families import as_family
     from tellall.experiment.studies import calibrate_plan, shortcomings, whom_against

@@ -52,7 +52,8 @@ def check(
     A record says nothing about the file to anybody without the key: not even whether two records are about
     the same people. Keep the key apart from the records, and keep it: without it no record can be checked.
 
-    Exit codes: 0 the same file, 1 another, 2 bad input, the wrong key, or a key that others can read.
+    Exit codes: 0 the same file, 1 another, 2 bad input, the wrong key, or a key that others can read. tellall
+    --help has the others.
     """
     from tellall.report.text import PlainConsole
 

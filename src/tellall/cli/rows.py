@@ -100,6 +100,7 @@ def rows(
     --out, so that the same command continues where it was stopped.
 
     Exit codes: 0 read, 2 bad input or usage, 3 inconclusive (some bounds left open, or contradictory tables).
+    tellall --help has the others.
     """
     from tellall.attack.prove.proof import EFFORT
     from tellall.attack.prove.row_areas import rows_by_area

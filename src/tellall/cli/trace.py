@@ -109,6 +109,8 @@ def trace(
 
     With -o FOLDER a page is written: the verdict, the ROC curve if --members says who was in the data, power
     against the number of attributes, scores. Nothing names a person without --reveal.
+
+    Exit codes: 0 traced or not, 2 bad input or usage, 3 inconclusive. tellall --help has the others.
     """
     from tellall.attack.trace.files import read_members, read_tracing_files
     from tellall.attack.trace.verdict import judge_tracing

@@ -10,10 +10,20 @@ from typing import Any
 
 __all__ = [
     "connect",
+    "is_number",
+    "is_plain",
+    "is_text",
+    "length_of",
     "literal",
     "pattern_of",
     "quoted",
 ]
+
+_WHOLE = ["TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT"]
+_NUMBERS = {"BOOLEAN", "FLOAT", "DOUBLE", "DECIMAL", *_WHOLE, *(f"U{kind}" for kind in _WHOLE)}
+_TEXTS = {"VARCHAR", "BLOB"}
+_OTHERS = {"DATE", "TIME", "INTERVAL", "UUID", "ENUM", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE"}
+_OTHERS |= {"TIME WITH TIME ZONE", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS", "TIME_NS", "NULL"}
 
 # databases that nobody uses now, by process and settings: a forked process lacks the threads of its parent's
 _idle: dict[tuple[Any, ...], list[Any]] = {}
@@ -50,6 +60,43 @@ def _database(settings: dict[str, Any]) -> Any:
     database.execute("SET enable_progress_bar = false")
     database.execute("SET lock_configuration = true")
     return database
+
+
+def is_number(kind: str) -> bool:
+    """Whether a type of DuckDB is one of numbers.
+
+    Examples
+    --------
+    >>> [is_number(kind) for kind in ("DOUBLE", "DECIMAL(10,2)", "UBIGINT", "VARCHAR", "DOUBLE[]")]
+    [True, True, True, False, False]
+    """
+    return _plainly(kind) in _NUMBERS
+
+
+def is_text(kind: str) -> bool:
+    """Whether a type of DuckDB is one of texts, of any length."""
+    return _plainly(kind) in _TEXTS
+
+
+def length_of(name: str, kind: str) -> str:
+    """The bytes of a column of texts in SQL; known without copying a text."""
+    return f"{'strlen' if kind == 'VARCHAR' else 'octet_length'}({quoted(name)})"
+
+
+def is_plain(kind: str) -> bool:
+    """Whether a type of DuckDB is one of single values, not of lists or of parts.
+
+    Examples
+    --------
+    >>> [is_plain(kind) for kind in ("DATE", "VARCHAR", "VARCHAR[]", "STRUCT(a INTEGER)", "MAP(DATE, DATE)")]
+    [True, True, False, False, False]
+    """
+    return _plainly(kind) in _NUMBERS | _TEXTS | _OTHERS
+
+
+def _plainly(kind: str) -> str:
+    """A type without its parameters, as in DECIMAL(10,2); of a list it stays a list."""
+    return kind if kind.endswith("]") else kind.partition("(")[0]
 
 
 def quoted(name: str) -> str:

@@ -20,6 +20,7 @@ import numpy.typing as npt
 from tellall.core import duck
 from tellall.core.claims import PARTIAL, held_open
 from tellall.core.errors import InvalidInput, invalid
+from tellall.core.memory import check_columns_fit, free_on_host
 from tellall.core.text import escape_marks, plain_text, said
 
 __all__ = [
@@ -292,18 +293,21 @@ def read_values(path: Path, *, count: int, sha256: str) -> npt.NDArray[np.float6
         raise invalid("values", "in a plain file next to the release", path)
     if _sha256(path) != sha256:
         raise invalid("values", "the file that was saved with the release", f"another {path.name}")
+    check_columns_fit(path, rows=count, columns=1, needed=8 * count, free=free_on_host(), what="values")
+    file = [duck.pattern_of(path)]
     try:
         with duck.connect() as connection:
-            query = "SELECT value FROM read_parquet(?)"
-            read = connection.execute(query, [duck.pattern_of(path)]).fetchnumpy()["value"]
+            asked = "SELECT count(*), any_value(typeof(value)) FROM read_parquet(?)"
+            rows, kind = connection.execute(asked, file).fetchall()[0]
+            if rows != count:
+                raise invalid("values", f"{count} numbers", f"{rows} in {path.name}")
+            if kind is not None and not duck.is_number(kind):
+                raise invalid("values", "numbers", f"other things in {path.name}")
+            query = "SELECT value::DOUBLE AS value FROM read_parquet(?)"
+            read = connection.execute(query, file).fetchnumpy()["value"]
     except duckdb.Error as error:
         raise invalid("values", "readable Parquet", path, f"DuckDB said: {said(error)}") from None
-    try:
-        values = np.ma.filled(np.ma.asarray(read, dtype=np.float64), np.nan)
-    except (TypeError, ValueError):
-        raise invalid("values", "numbers", f"other things in {path.name}") from None
-    if values.size != count:
-        raise invalid("values", f"{count} numbers", f"{values.size} in {path.name}")
+    values: npt.NDArray[np.float64] = np.ma.filled(np.ma.asarray(read, dtype=np.float64), np.nan)
     return values
 
 

@@ -231,10 +231,13 @@ def _moments(dates: npt.NDArray[np.object_]) -> npt.NDArray[np.datetime64] | Non
 
 def _encode_text(name: str, values: npt.NDArray[np.object_]) -> tuple[Column, npt.NDArray[Any]]:
     absent = np.array([is_missing(value) for value in values], dtype=bool)
-    texts = np.array([MISSING if gone else str(value) for value, gone in zip(values, absent, strict=True)])
-    known = np.unique(texts[~absent])
-    codes = np.searchsorted(known, texts).astype(np.int64) if known.size else np.zeros(texts.size, np.int64)
-    return _finish(Column(name, tuple(str(text) for text in known)), codes, absent)
+    texts = [MISSING if gone else str(value) for value, gone in zip(values, absent, strict=True)]
+    known = sorted({text for text, gone in zip(texts, absent, strict=True) if not gone})
+    places = {
+        text: code for code, text in enumerate(known)
+    }  # an array of texts would be as wide as the longest
+    codes = np.fromiter((places.get(text, 0) for text in texts), dtype=np.int64, count=len(texts))
+    return _finish(Column(name, tuple(known)), codes, absent)
 
 
 def _encode_numbers(

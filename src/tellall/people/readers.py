@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from importlib.util import find_spec
 from pathlib import Path
@@ -19,6 +19,7 @@ from tellall.algebra.operators.base import HOST
 from tellall.core import duck
 from tellall.core.amounts import count_of
 from tellall.core.errors import InvalidInput, invalid
+from tellall.core.memory import check_columns_fit
 from tellall.core.text import one_line, said_safely
 from tellall.people.columns import LARGEST_EXACT, Bins
 from tellall.people.dataset import Dataset
@@ -78,7 +79,9 @@ def _read(path: str | Path, *, printed: bool) -> Any:
         return _read_sheet(file)
     if ending in _PARQUET:
         columns = ParquetColumns(file)
-        return columns.read(columns.names)
+        table = PeopleTable(columns.read(columns.names))
+        table.assumed = columns.assumed
+        return table
     return _read_text(file, {**DELIMITED, **_PACKED}[ending], printed=printed)
 
 
@@ -104,39 +107,90 @@ def check_table(path: str | Path) -> tuple[Path, str]:
     return file, ending
 
 
+_LONGEST_TEXT = 2**20  # bytes of one value; in a CSV file a line has at most twice as many
+_OBJECT = 64  # bytes of a text in memory, besides its characters
+_WIDEST = 4  # bytes of a character in memory, where one of its text is rare
+_PIECES = "1GiB"  # what DuckDB may unpack at once to count
+
+
 class ParquetColumns:
     """The columns of a Parquet file, read a few at a time, so that the whole table need not fit in memory.
 
     Attributes
     ----------
     names
-        The columns of the file, in order.
+        The columns of single values, in order.
     people
-        How many rows it has.
+        How many rows the file has.
+    assumed
+        Which columns were left out, since they hold lists, in a sentence; empty if none.
+
+    Notes
+    -----
+    A file of a few hundred bytes may repeat a text a million times, or a number 10¹². So the rows and the
+    lengths of all texts are counted before any is read; DuckDB does that where they are stored once.
     """
 
     def __init__(self, path: str | Path) -> None:
         self._path = Path(path)
         if not self._path.is_file():
             raise invalid("path", "a file that exists", self._path)
-        described = self._fetch("SELECT column_name FROM (DESCRIBE SELECT * FROM read_parquet(?))")
-        self.names: tuple[str, ...] = tuple(map(str, described["column_name"]))
+        described = self._fetch(
+            "SELECT column_name, column_type FROM (DESCRIBE SELECT * FROM read_parquet(?))"
+        )
+        kinds = zip(map(str, described["column_name"]), map(str, described["column_type"]), strict=True)
+        self._kinds = dict(kinds)
+        self.names: tuple[str, ...] = tuple(name for name, kind in self._kinds.items() if duck.is_plain(kind))
         self.people = int(self._fetch("SELECT count(*) AS people FROM read_parquet(?)")["people"][0])
+        lists = [name for name, kind in self._kinds.items() if not duck.is_plain(kind)]
+        some = ", ".join(f"'{one_line(name)}'" for name in lists[:3])
+        more = f" and {len(lists) - 3:,} more" if len(lists) > 3 else ""
+        self.assumed = f"{some}{more} left out: not of single values." if lists else ""
 
     def read(self, names: Iterable[str]) -> dict[str, Any]:
         """Some columns by name; refuses columns that would not fit in memory, however small the file."""
         chosen = tuple(names)
-        if (needed := 8 * self.people * len(chosen)) > HOST.free_memory:
-            rows = f"{self.people:,} rows of {count_of(len(chosen), 'column')} in {self._path}"
-            raise invalid("path", "a file that fits into memory", rows, f"They need {needed >> 20:,} MB.")
+        needed = 8 * self.people * len(chosen)
+        self._check_fit(chosen, needed)
+        texts = [name for name in chosen if duck.is_text(self._kinds[name])]
+        others = [name for name in chosen if not duck.is_number(self._kinds[name])]
+        needed += _OBJECT * self.people * len(others) + _WIDEST * self._bytes_of(texts)
+        self._check_fit(chosen, needed)
         return self._fetch(f"SELECT {', '.join(map(duck.quoted, chosen))} FROM read_parquet(?)")
 
-    def _fetch(self, query: str) -> dict[str, Any]:
+    def _check_fit(self, chosen: tuple[str, ...], needed: int) -> None:
+        check_columns_fit(
+            self._path,
+            rows=self.people,
+            columns=len(chosen),
+            needed=needed,
+            free=HOST.free_memory,
+            what="path",
+        )
+
+    def _bytes_of(self, texts: Sequence[str]) -> int:
+        """The bytes of all texts in some columns; refuses a text that is no value of a table."""
+        if not texts:
+            return 0
+        lengths = [duck.length_of(name, self._kinds[name]) for name in texts]
+        asked = ", ".join(f"sum({length}) AS s{j}, max({length}) AS m{j}" for j, length in enumerate(lengths))
+        found = self._fetch(f"SELECT {asked} FROM read_parquet(?)", memory_limit=_PIECES)
+        longest = [int(np.ma.filled(found[f"m{j}"], 0)[0]) for j in range(len(texts))]
+        for name, most in zip(texts, longest, strict=True):
+            if most > _LONGEST_TEXT:
+                rule = f"a file whose texts have at most {_LONGEST_TEXT:,} bytes"
+                raise invalid("path", rule, f"{most:,} in column '{one_line(name)}' of {self._path}")
+        return sum(int(np.ma.filled(found[f"s{j}"], 0)[0]) for j in range(len(texts)))
+
+    def _fetch(self, query: str, **settings: str) -> dict[str, Any]:
         import duckdb
 
         try:
-            with duck.connect() as connection:
+            with duck.connect(**settings) as connection:
                 return dict(connection.execute(query, [duck.pattern_of(self._path)]).fetchnumpy())
+        except duckdb.OutOfMemoryException:
+            why = "A part of it that is packed needs more than is allowed to be unpacked at once."
+            raise invalid("path", "a file that fits into memory", self._path, why) from None
         except duckdb.Error as error:
             raise _unreadable(self._path, f"DuckDB failed with {said_safely(error)}.") from None
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -11,13 +10,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
-from pathlib import Path
 from typing import Any, final
 
 import numpy as np
 import numpy.typing as npt
 
 from tellall.core.errors import TellallError, invalid
+from tellall.core.memory import free_on_host
 
 __all__ = [
     "HOST",
@@ -181,7 +180,7 @@ class Device:
     def free_memory(self) -> int:
         """Bytes that are free on the device, or on the host."""
         if not self.name.startswith("cuda"):
-            return _free_on_host()
+            return free_on_host()
         cuda = self.xp.cuda
         free = cuda.mem_get_info(self.handle) if hasattr(cuda, "mem_get_info") else self.handle.mem_info
         return int(free[0])
@@ -197,16 +196,6 @@ def _host_namespace() -> Any:
 
 
 HOST = Device("cpu", _host_namespace())
-
-
-def _free_on_host() -> int:
-    """Free bytes, including caches; the largest possible number if the system does not say."""
-    try:
-        with Path("/proc/meminfo").open(encoding="ascii") as lines:
-            found = dict(line.split(":", 1) for line in lines)
-        return 1024 * int(found["MemAvailable"].split()[0])
-    except (OSError, KeyError, ValueError):
-        return sys.maxsize
 
 
 def find_device(name: str) -> Device:

@@ -14,11 +14,13 @@ from tellall.core.work import Progress
 from tellall.people.counting.coding import Coding, StoredSubset, Values
 
 __all__ = [
+    "LONGEST_TEXT",
     "MOST_VALUES",
     "Engine",
     "changed",
 ]
 
+LONGEST_TEXT = 2**14  # bytes of a category
 MOST_VALUES = 1_000_000  # distinct values of one column; a column with more is a name or a measurement
 
 
@@ -48,6 +50,10 @@ class Engine(ABC):
     @abstractmethod
     def about_distinct(self, names: Sequence[str]) -> dict[str, int]:
         """Roughly how many distinct values each of these columns has; small columns may be left out."""
+
+    def longest(self, names: Sequence[str]) -> dict[str, int]:
+        """The bytes of the longest text of columns of text, if it is not known to be short."""
+        return {}
 
     @abstractmethod
     def values(self, name: str) -> Values:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tellall.algebra.operators.base import HOST
 from tellall.core import duck
 from tellall.core.duck import literal, pattern_of, quoted
 from tellall.core.errors import InvalidInput, invalid
@@ -29,6 +30,7 @@ __all__ = [
 
 _CHUNK_BYTES = 2**25
 _MOST_ROWS = 2**20
+_COPIES = 3  # of people in memory: as read, as codes, and what is made of them
 _TYPES = {
     "whole": "BOOLEAN TINYINT SMALLINT INTEGER BIGINT HUGEINT UTINYINT USMALLINT UINTEGER UBIGINT UHUGEINT",
     "real": "FLOAT DOUBLE DECIMAL",
@@ -93,6 +95,14 @@ class Parquet(Engine):
         found = self._ask("SELECT " + ", ".join(f"approx_count_distinct({quoted(name)})" for name in asked))
         return {name: int(values[0]) for name, values in zip(asked, found, strict=True)}
 
+    def longest(self, names: Sequence[str]) -> dict[str, int]:
+        asked = [name for name in names if duck.is_text(self._described[name])]
+        if not asked:
+            return {}
+        lengths = [duck.length_of(name, self._described[name]) for name in asked]
+        found = self._ask("SELECT " + ", ".join(f"max({length}) AS m{j}" for j, length in enumerate(lengths)))
+        return {name: int(np.ma.filled(most, 0)[0]) for name, most in zip(asked, found, strict=True)}
+
     def values(self, name: str) -> Values:
         values, counts = self._ask(f"SELECT {quoted(name)} AS value, count(*) AS people", "GROUP BY 1")
         return Values(values, np.asarray(counts, dtype=np.int64))
@@ -153,6 +163,13 @@ class Parquet(Engine):
         tests = [has_code(coding, code, self.types[coding.name]) for coding, code in having]
         tests += [f"{quoted(name)} = ?" for name in equal]
         where = f"WHERE {' AND '.join(tests)}" if tests else ""
+        people = int(self._ask("SELECT count(*)", where, list(equal.values()))[0][0])
+        needed, most = 8 * people * len(chosen), HOST.free_memory // _COPIES
+        if needed > most:
+            why = (
+                f"They need {needed >> 20:,} MB; the limit is a third of the free memory, {most >> 20:,} MB."
+            )
+            raise invalid("load", "people who fit into memory", f"{people:,} people", why)
         listed = self._ask(select(chosen), where, list(equal.values()))
         self._check_unchanged()
         return _codes_and_numbers(listed, codings, numeric)
@@ -228,6 +245,9 @@ class Parquet(Engine):
         try:
             with duck.connect(memory_limit=self.memory, **threads) as connection:
                 yield connection
+        except duckdb.OutOfMemoryException:
+            why = f"A part of it needs more than DuckDB may take: memory is {self.memory}."
+            raise invalid("source", "Parquet files that fit into memory", self.source_name, why) from None
         except duckdb.Error as error:
             why = f"DuckDB failed with {said_safely(error)}."
             raise invalid("source", "Parquet files that can be read", self.source_name, why) from None

@@ -15,7 +15,7 @@ from tellall.core.errors import InvalidInput, invalid
 from tellall.core.work import Progress
 from tellall.people.columns import LARGEST_EXACT, Bins, Column, why_left_out
 from tellall.people.counting.coding import Coding, StoredSubset, Values, code_cut, code_secret, code_values
-from tellall.people.counting.engine import MOST_VALUES, Engine
+from tellall.people.counting.engine import LONGEST_TEXT, MOST_VALUES, Engine
 from tellall.people.counting.tally import Counts, with_secret
 from tellall.people.dataset import Dataset, Outline, Public, bins_by_column, choose_columns, unknown_name
 
@@ -246,6 +246,12 @@ def _refuse_uncountable(engine: Engine, names: list[str], bins: Mapping[str, Bin
     for name in names:
         if engine.types[name] not in ("whole", "real", "date", "text"):
             raise invalid(f"column '{name}'", "numbers, dates or text", engine.types[name], "Leave it out.")
+    for name, most in engine.longest([name for name in names if engine.types[name] == "text"]).items():
+        if most > LONGEST_TEXT:
+            rule = f"texts of at most {LONGEST_TEXT:,} bytes"
+            raise invalid(
+                f"column '{name}'", rule, f"{most:,} bytes", "Leave it out: list the others in public."
+            )
     open_ended = [name for name in names if not _points(bins.get(name))]
     for name, about in engine.about_distinct(open_ended).items():
         if about > MOST_VALUES:

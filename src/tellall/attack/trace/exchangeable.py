@@ -120,13 +120,16 @@ def compare_populations(given: Input, *, anyway: bool = False) -> Exchangeabilit
     measured = [
         (what, one) for what, one in (("the published means", means), ("the targets", targets)) if one
     ]
-    far = [f"{what} ({_so_far(one)})" for what, one in measured if one.far]
+    far = [(what, one) for what, one in measured if one.far]
     near = [what for what, one in measured if one.people >= _ENOUGH]
     if far:
         status = "different"
+        times = " and ".join(f"from {what} {one.ratio:.3g} times" for what, one in far)
+        chance = max(one.p_value for _, one in far)
+        cases = 1000 if chance < 1e-3 else int(1 / chance)
         sentence = (
-            f"The reference people differ from {' and from '.join(far)} more than two parts of the reference "
-            "differ from each other: probably another population."
+            f"The reference people differ {times} as much as two parts of the reference do from each other (in "
+            f"squares; by chance in at most 1 of {cases:,} cases): probably another population."
         )
     elif near:
         status = "alike"
@@ -149,16 +152,10 @@ def refusal(found: Exchangeability) -> InvalidInput:
         "reference",
         "people of the population that the means and the targets are from",
         "others",
-        f"{found.sentence} In genotypes that is another ancestry, or alleles counted the other way round. "
-        "People who were not in the data would be named. The same is seen where the means have noise that is "
-        "not declared, or are over fewer people than stated, or where targets are relatives. --anyway "
-        "(anyway=True in Python) traces all the same.",
+        f"{found.sentence} In genotypes that is another ancestry, or the other allele counted; outsiders would "
+        "be named as members. Noise that is not declared, a wrong number of people and relatives among the "
+        "targets look the same. --anyway (anyway=True in Python) traces all the same.",
     )
-
-
-def _so_far(one: Distance) -> str:
-    cases = 1000 if one.p_value < 1e-3 else int(1 / one.p_value)
-    return f"{one.ratio:.3g} times the squared distance expected; by chance in at most 1 of {cases:,} cases"
 
 
 def _what_is_missing(given: Input) -> str:

@@ -147,7 +147,7 @@ def test_declared_noise_is_no_other_population(tables, capsys, monkeypatch):
     (tables / "noisy.csv").write_text("\n".join([lines[0], *noisy]) + "\n")
     arguments = [*files(tables, "noisy.csv"), "--people", "10"]
     assert call(monkeypatch, *arguments) == 2
-    assert "noise that is not declared" in capsys.readouterr().err
+    assert "Noise that is not declared" in capsys.readouterr().err
     assert call(monkeypatch, *arguments, "--noise", "0.3", "--json") == 0
     assert "--noise 0.3" in json.loads(capsys.readouterr().out)["command"]
     assert call(monkeypatch, *arguments, "--noise", "0.3", "--round", "0.01", "--quiet") == 0

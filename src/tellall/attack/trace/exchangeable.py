@@ -128,8 +128,8 @@ def compare_populations(given: Input, *, anyway: bool = False) -> Exchangeabilit
         chance = max(one.p_value for _, one in far)
         cases = 1000 if chance < 1e-3 else int(1 / chance)
         sentence = (
-            f"The reference people differ {times} as much as two parts of the reference do from each other (in "
-            f"squares; by chance in at most 1 of {cases:,} cases): probably another population."
+            f"The reference people differ {times} as much as two parts of the reference do from each other "
+            f"(in squares; by chance in at most 1 of {cases:,} cases): probably another population."
         )
     elif near:
         status = "alike"
@@ -152,9 +152,9 @@ def refusal(found: Exchangeability) -> InvalidInput:
         "reference",
         "people of the population that the means and the targets are from",
         "others",
-        f"{found.sentence} In genotypes that is another ancestry, or the other allele counted; outsiders would "
-        "be named as members. Noise that is not declared, a wrong number of people and relatives among the "
-        "targets look the same. --anyway (anyway=True in Python) traces all the same.",
+        f"{found.sentence} In genotypes that is another ancestry, or the other allele counted; outsiders "
+        "would be named as members. Noise that is not declared, a wrong number of people and relatives among "
+        "the targets look the same. --anyway (anyway=True in Python) traces all the same.",
     )
 
 

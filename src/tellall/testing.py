@@ -25,6 +25,7 @@ from tellall.release.equations import Evidence
 from tellall.release.linearise import evidence_of, linearise
 from tellall.release.protections.discrete import Finite
 from tellall.release.protections.protection import (
+    Exact,
     Noise,
     Protection,
     Sum,
@@ -126,6 +127,8 @@ def check_statistic(statistic: Statistic, people: Dataset | None = None, *, seed
     assert taken, f"some kind of secret (bit, category, real number) is accepted; {refused[0]}"
     for each in taken:
         _check_equations(statistic, each, np.random.default_rng(seed))
+        if not each.levels:
+            _check_unit(statistic, each)
         check_views(statistic, each, seed=seed)
 
 
@@ -262,6 +265,17 @@ def _check_equations(statistic: Statistic, people: Dataset, rng: np.random.Gener
     _check_sensitivity(statistic, people, rng)
 
 
+def _check_unit(statistic: Statistic, people: Dataset) -> None:
+    """Checks that values in another unit are those of people whose numbers are in that unit."""
+    unit = 8.0
+    small = statistic.in_unit(unit, statistic.values(people), Exact())
+    if small is not None and people.secret is not None:
+        again = small[0].values(replace(people, secret=people.secret / unit))
+        law = "in_unit gives the values of a secret in that unit"
+        _close(np.isnan(small[1]), np.isnan(again), law)
+        _close(np.nan_to_num(small[1]), np.nan_to_num(again), law)
+
+
 def _check_tables(statistic: Statistic, people: Dataset, coefficients: Array) -> None:
     """Checks that the cells of its tables, if it has any, are about the people in them alone."""
     public, tables = people.public, tables_of(statistic, people.public, people.levels)
@@ -390,6 +404,17 @@ def _check_law(law: Noise) -> None:
         pairs = [(getattr(scaled, name), getattr(law, name)) for name in ("std", "bound", "half_width")]
         for got, wanted in [*pairs, (scaled.ordinary.std, law.ordinary.std)]:
             assert np.isclose(got, size * wanted, rtol=1e-6, atol=0), "a scaled law scales"
+    if law.known and type(law).tail is not Noise.tail:
+        _check_tail(law)
+
+
+def _check_tail(law: Noise, size: int = 20_000) -> None:
+    """Checks that errors are as rare as the law says: a false alarm has a probability below 1e-6."""
+    drawn = np.abs(law.sample(size, np.random.default_rng(0)))
+    for distance in np.unique(np.quantile(drawn, [0.5, 0.9, 0.99])):
+        share = float((drawn >= distance).mean())
+        room = 7 * np.sqrt(share * (1 - share) / size)
+        assert law.tail(float(distance)) >= share - room, "errors are no more likely than tail says"
 
 
 def _check_values(protection: Protection, rng: np.random.Generator, size: int) -> None:

@@ -18,6 +18,7 @@ from tellall.core.errors import CannotLinearise, invalid
 from tellall.core.work import doing, one_thread
 from tellall.people.bits import Patterns
 from tellall.people.dataset import Public
+from tellall.release.numbers import power_of_two
 from tellall.release.statistics.base import Statistic
 
 __all__ = [
@@ -45,6 +46,7 @@ _CHUNK = 4096  # groups whose features are written out at a time
 _STEPS = 30  # of conjugate gradients
 _ORDINARY = 0.1  # the leverage in a fit with ten people behind each fitted number
 _OWN = 0.5  # with a larger mean weight of people in their own predictions, the fit is a reconstruction
+_ALIKE = 1e-9  # of the largest number: people who differ by less are alike
 _TRIED = 1000  # groups on which the ridge is first searched for
 
 Truth = npt.NDArray[Any]
@@ -95,6 +97,12 @@ class Baseline:
             self.name, self.guess[people], *(None if part is None else part[people] for part in own)
         )
 
+    def times(self, unit: float) -> Baseline:
+        """Returns the guesses at real numbers that are ``unit`` times as large."""
+        own = (self.width, self.expected, self.root, self.in_sample)
+        scaled = (None if part is None else unit * part for part in own)
+        return Baseline(self.name, unit * self.guess, None, *scaled)
+
     def accuracy(self, truth: Truth) -> float:
         """Returns the share of people whose bit or category is guessed right."""
         return float(np.mean(self.guess == truth))
@@ -117,9 +125,24 @@ def before_any_release(public: Public, truth: npt.ArrayLike, secret: Secret) -> 
     Without public columns, only the majority or median is left.
     """
     true = _check(truth, public, secret)
-    if not public.columns:
-        return (typical(true, secret),)
-    return typical(true, secret), _public(public, true, secret), _own_group(public, true, secret)
+    true, unit = _in_unit(true, secret)
+    found: tuple[Baseline, ...] = (typical(true, secret),)
+    if public.columns:
+        found = *found, _public(public, true, secret), _own_group(public, true, secret)
+    return tuple(each.times(unit) for each in found) if unit != 1 else found
+
+
+def _in_unit(truth: Truth, secret: Secret) -> tuple[Truth, float]:
+    """Returns real numbers in a unit in which they differ by about one, and that unit, a power of two.
+
+    Libraries of models have absolute tolerances; in this unit they mean the same for every secret.
+    """
+    if secret.levels:
+        return truth, 1.0
+    largest = float(np.abs(truth).max(initial=0.0))
+    spread = largest * float((truth / largest).std()) if largest else 0.0
+    unit = power_of_two(spread if spread > _ALIKE * largest else largest) or 1.0
+    return truth / unit, unit
 
 
 def _check(truth: npt.ArrayLike, public: Public, secret: Secret) -> Truth:
@@ -284,12 +307,16 @@ def population(
         features, groups = _features(statistics, public, secret)
     except CannotLinearise:
         return None
+    true, unit = _in_unit(true, secret)
     own = secret.targets(true)
     with one_thread():
         scores, fitted = _left_out(features, groups, own, _folds(true, FEW_FOLDS))
         table = _probabilities(scores, true) if secret.levels else scores
     found = _baseline("population", table, true, secret, public.patterns.index)
-    return found if secret.levels or fitted is None else replace(found, in_sample=fitted[:, 0])
+    if secret.levels:
+        return found
+    found = found if fitted is None else replace(found, in_sample=fitted[:, 0])
+    return found.times(unit)
 
 
 def _features(statistics: Sequence[Statistic], public: Public, secret: Secret) -> tuple[RowScale, Patterns]:

@@ -57,7 +57,7 @@ class SharedSystem:
         elif known.operator is system.operator and known.spread is system.rows.spread:
             return known
         else:
-            rows = whiten(system)
+            rows, size = whiten(system)
             factor = _multiple(known.rows, rows)
             if factor is None:
                 found = Whitened.of(system)
@@ -67,7 +67,8 @@ class SharedSystem:
                     operator=system.operator,
                     spread=system.rows.spread,
                     rows=rows,
-                    singular=factor * known.singular,
+                    size=size,
+                    singular=factor * known.size / size * known.singular,
                 )
         self._whitened = found
         return found
@@ -162,7 +163,7 @@ def common_evidence(releases: Sequence[Release], public: Public) -> list[Evidenc
             return None
         if _only_targets_differ(here) and _only_targets_differ(there) and _same_but_values(here, there):
             end = targets_of([first, further], public, here)[:, 1]
-            if np.allclose(end, there.target, rtol=_SAME, atol=_SAME):
+            if np.allclose(end, there.target, rtol=_SAME, atol=_SAME * np.abs(end).max(initial=0.0)):
                 return [here.at(target) for target in targets_of(releases, public, here).T]
         each = [here, *(linearise(release, public) for release in releases[1:])]
     except TellallError:  # the attack on that release alone says it

@@ -18,7 +18,7 @@ from tellall.algebra.operators.sparse import Sparse
 from tellall.algebra.solvers.base import Enclosure, Gaps, enclose, row_space
 from tellall.core.errors import TellallError, invalid
 from tellall.people.bits import Patterns, group_rows
-from tellall.release.numbers import NumberFacts, NumberRange, narrowest
+from tellall.release.numbers import NumberFacts, NumberRange, narrowest, power_of_two
 
 if TYPE_CHECKING:
     from tellall.release.account import Account
@@ -163,6 +163,11 @@ class Rows:
         columns = ([getattr(part, field.name) for part in parts] for field in fields(cls))
         return cls(*map(np.concatenate, columns))
 
+    def times(self, factor: float) -> Rows:
+        """The same about numbers that are ``factor`` times as large."""
+        names = [each.name for each in fields(self) if each.name != "unseen"]
+        return replace(self, **{name: factor * getattr(self, name) for name in names})
+
     def take(self, index: npt.NDArray[Any]) -> Rows:
         """Some of the rows, by index or by mask."""
         return Rows(*(getattr(self, field.name)[index] for field in fields(self)))
@@ -256,6 +261,8 @@ class ReleaseEquations:
         The columns of the people in the release; None if it is about everybody.
     numbers
         What is certain about real numbers in addition to the equations; None if nothing.
+    unit
+        About how much real numbers differ; 0 if the values do not show it.
     """
 
     source: LinearOperator
@@ -269,6 +276,18 @@ class ReleaseEquations:
     tables: CompleteTables | None = None
     columns: IntArray | None = None
     numbers: NumberRange | None = None
+    unit: float = 0.0
+
+    def times(self, factor: float) -> ReleaseEquations:
+        """The same about numbers that are ``factor`` times as large."""
+        return replace(
+            self,
+            rows=self.rows.times(factor),
+            noise=self.noise.scaled(factor),
+            facts=replace(self.facts, low=factor * self.facts.low, high=factor * self.facts.high),
+            numbers=self.numbers and self.numbers.times(factor),
+            unit=factor * self.unit,
+        )
 
     def among(self, people: IntArray, n: int) -> ReleaseEquations:
         """The same about some of n people, by index; the columns of the others are zero."""
@@ -456,6 +475,22 @@ class Evidence:
     def numbers(self) -> NumberRange:
         """What is certain about real numbers in addition to the equations."""
         return narrowest((part.numbers for part in self.parts), self.n)
+
+    @property
+    def unit(self) -> float:
+        """About how much real numbers differ, a power of two; 0 if the values do not show it."""
+        return power_of_two(max(part.unit for part in self.parts))
+
+    def in_unit(self, unit: float) -> Evidence:
+        """The same about real numbers measured in this unit, a power of two."""
+        if unit == 1:
+            return self
+        moved = replace(self, parts=tuple(part.times(1 / unit) for part in self.parts))
+        kept = ("operator", "groups")
+        moved.__dict__.update({name: self.__dict__[name] for name in kept if name in self.__dict__})
+        if "system" in self.__dict__:
+            moved.__dict__["system"] = replace(self.system, rows=self.system.rows.times(1 / unit))
+        return moved
 
     @cached_property
     def groups(self) -> Patterns:

@@ -55,17 +55,21 @@ __all__ = [
     "count_scale",
     "evidence_of",
     "linearise",
+    "nearly_exact",
     "possible_counts",
     "possible_values",
     "stretches_of",
     "turn_back",
     "whole_rounding",
+    "without_tiny_noise",
 ]
 
+_NEVER, _FURTHEST = 1e-12, 40.0  # a chance that counts as none, and an error that does, in spreads
 _LARGEST = 1e100  # largest published value: squares of larger ones overflow
 _NEAR = 1e-9  # floating-point room of a bound on counts
 _DIGITS = 16 * float(np.finfo(np.float64).eps)  # and its part relative to the count: last digits are rounded
 _DECIMALS = 1e-6  # how far an exact count may be off if it was written as a share
+_ALIKE = 1e-9  # of the largest value: people who differ by less are alike
 _WIDEST_GAPS = 1000  # gaps are listed only if the least and the largest count are at most this far apart
 _MOST_STRETCHES = 200_000  # cells in all stretches of all tables
 
@@ -172,8 +176,50 @@ def _linearised(
     skipped: tuple[str, ...] = (),
 ) -> ReleaseEquations:
     """The equations of a release that has the view's columns, or of sums of its values."""
-    units = _units(release, view)
+    if not release.levels:
+        return _of_numbers(release, view, device, sums, strangers, skipped)
+    release = without_tiny_noise(release, view)
+    return _equations_in(release, view, device, *count_scale(release, view), sums, strangers, skipped)
+
+
+def _of_numbers(
+    release: Release,
+    view: Public,
+    device: Device,
+    sums: AddedCells | None,
+    strangers: Strangers,
+    skipped: tuple[str, ...],
+) -> ReleaseEquations:
+    """The equations about real numbers, made in the unit in which people differ by about one.
+
+    So that the unit of the secret decides nothing: whatever is tiny or room for rounding is so in that unit.
+    Only the errors come from there: what was published keeps its last digit.
+    """
     counts, noise = count_scale(release, view)
+    more = (sums, strangers, skipped)
+    found = _equations_in(release, view, device, counts, noise, *more)
+    small = release.statistic.in_unit(found.unit, counts, noise) if found.unit else None
+    if small is None:
+        return found
+    statistic, counts, law = small
+    again = _equations_in(replace(release, statistic=statistic), view, device, counts, law, *more)
+    again = again.times(found.unit)
+    rows = replace(again.rows, target=found.rows.target)
+    return replace(again, rows=rows, noise=found.noise, numbers=found.numbers, unit=found.unit)
+
+
+def _equations_in(
+    release: Release,
+    view: Public,
+    device: Device,
+    counts: Array,
+    noise: Noise,
+    sums: AddedCells | None,
+    strangers: Strangers,
+    skipped: tuple[str, ...],
+) -> ReleaseEquations:
+    """The equations that values on the count scale give, with errors of this law."""
+    units = _units(release, view)
     certain = bool(release.levels) and release.statistic.counts_people and noise.known
     endless = noise.bound == np.inf and not any(one.hides or one.keeps_zero for one in release.protections)
     possible = None
@@ -234,11 +280,34 @@ def _linearised(
         rows, facts, complete = widen(rows, *off), widen_facts(facts, *off), None
     index = np.flatnonzero(~np.isnan(rows.target) & np.isfinite(rows.std))
     rows = rows.take(index)
+    unit = 1.0 if release.levels else _unit_of(equations)
     if between is not None and intervals is not None:
         index, rows = np.concatenate([index, between]), Rows.concat([rows, intervals])
     notes = () if strangers is not NOBODY else _inconsistent_totals(release, view, tables, counts)
     more_of_it = (equations.alike, facts, (*skipped, *equations.skipped), notes, complete)
-    return ReleaseEquations(equations.operator, index, rows, noise, *more_of_it, numbers=numbers)
+    return ReleaseEquations(equations.operator, index, rows, noise, *more_of_it, numbers=numbers, unit=unit)
+
+
+def _unit_of(equations: Equations) -> float:
+    """About how much people's numbers differ, or how large they are if nothing shows that; 0 if all are zero.
+
+    Notes
+    -----
+    If all had the same number μ, row j would be μ Σ a_j. The best μ misses it by √(Σ a_j²) times the spread
+    of the numbers.
+    """
+    said = ~np.isnan(equations.target) & (equations.squares > 0)
+    size = np.sqrt(equations.squares[said])
+    target, level = equations.target[said] / size, equations.sums[said] / size
+    largest, energy = float(np.abs(target).max(initial=0.0)), float(level @ level)
+    if not largest:
+        return 0.0
+    target = target / largest  # squares of tiny numbers would be lost
+    mean = float(level @ target) / energy if energy else 0.0
+    spread = float(np.sqrt(np.mean((target - mean * level) ** 2)))
+    if spread <= _ALIKE:
+        spread = abs(mean) or 1.0
+    return spread * largest
 
 
 def _beyond_equations(
@@ -421,6 +490,45 @@ def whole_rounding(
     return np.where(rounded, slack / math.sqrt(3), error), np.where(rounded, most, bound), slack
 
 
+def without_tiny_noise(release: Release, view: Public) -> Release:
+    """The release as if noise that is too small to hide a count had not been added; see `nearly_exact`."""
+    if not (release.levels and release.statistic.counts_people):
+        return release
+    values, kept = nearly_exact(release.values, release.protections, _units(release, view))
+    return (
+        release if kept is release.protections else replace(release, values=values, protections=tuple(kept))
+    )
+
+
+def nearly_exact(
+    values: Array, protections: Sequence[Protection], units: float
+) -> tuple[Array, Sequence[Protection]]:
+    """The values and protections without noise at the end that is too small to hide a whole count.
+
+    Notes
+    -----
+    Noise that moves a count by a half with a probability below 1e-12 shows the count to whoever rounds it.
+    Values nearer to another count than this noise can bring them stay as they are, and contradict.
+    """
+    kept = list(protections)
+    while kept and isinstance(kept[-1], Noise) and not kept[-1].hides and _is_tiny(kept[-1], units):
+        kept.pop()
+    gone, step = [each.law for each in protections[len(kept) :]], 1 / units
+    for each in kept:
+        step = each.step_after(step)
+    if not gone or not step or Sum(tuple(gone)).tail(min(step, 1 / units) / 2) >= _NEVER:
+        return values, protections
+    nearest = np.rint(values / step) * step
+    reach = _FURTHEST * Sum(tuple(gone)).std + _NEAR / units + _DIGITS * np.abs(values)
+    return np.where(np.abs(values - nearest) <= reach, nearest, values), kept
+
+
+def _is_tiny(noise: Noise, units: float) -> bool:
+    """Whether random noise practically never moves a count by a half."""
+    plain = noise.known and noise.random and not (noise.reads_people or noise.changes_people)
+    return plain and noise.bound > 0 and noise.tail(0.5 / units) < _NEVER
+
+
 def possible_counts(values: Array, protections: Sequence[Protection], units: float) -> Possible:
     """Every whole count that the protections can turn into each published value (NaN: hidden).
 
@@ -445,6 +553,7 @@ def possible_counts(values: Array, protections: Sequence[Protection], units: flo
     """
     if not noise_of(protections).known:
         return Possible(np.zeros(values.shape), np.full(values.shape, np.inf), ())
+    values, protections = nearly_exact(values, protections, units)
     distinct, index = np.unique(values, return_inverse=True)  # NaN is one value, the last
     low, high, gaps = _undone(distinct, protections, units)
     odd = _not_rounded(distinct, protections)

@@ -10,7 +10,18 @@ import numpy as np
 
 from tellall.algebra.operators.base import Array, IntArray
 
-__all__ = ["NumberFacts", "NumberRange", "ToldSpread", "narrowest"]
+__all__ = ["NumberFacts", "NumberRange", "ToldSpread", "narrowest", "power_of_two"]
+
+
+def power_of_two(size: float) -> float:
+    """The power of two nearest to a size, as a unit: dividing by it changes no digit; zero for zero.
+
+    Examples
+    --------
+    >>> power_of_two(1e-3) == 2**-10, power_of_two(5e9) == 2**32, power_of_two(0.0)
+    (True, True, 0.0)
+    """
+    return float(2.0 ** np.rint(np.log2(size))) if size else 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,6 +83,13 @@ class NumberRange:
         if not np.isfinite(error):
             low, high = np.full_like(low, -np.inf), np.full_like(high, np.inf)
         return cls(low, high, facts.moments(std))
+
+    def times(self, factor: float) -> NumberRange:
+        """The same about numbers that are ``factor`` times as large."""
+        told = self.moments
+        if told is not None:
+            told = ToldSpread(factor * told.mean, factor * told.spread, factor * told.rest, told.line)
+        return NumberRange(factor * self.low, factor * self.high, told)
 
     def among(self, people: IntArray, n: int) -> NumberRange:
         """The same for n people of whom these are some, by index."""

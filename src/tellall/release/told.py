@@ -76,7 +76,7 @@ def size_known_numbers(evidence: Evidence) -> Evidence:
     tiny = _KNOWN_TO * (np.abs(told.rows.target) + unit)
     if np.isfinite(finest):
         tiny = np.maximum(tiny, _FINER * finest)
-    tiny = tiny + _LEAST
+    tiny = np.where(tiny > 0, tiny, _LEAST)  # if all is zero, any number is
     return replace(
         evidence, parts=(*published, replace(told, rows=replace(told.rows, spread=tiny, rest=tiny)))
     )

@@ -13,6 +13,7 @@ from tellall.algebra.operators.base import Array
 from tellall.algebra.solvers.base import Mask
 from tellall.attack.prove.proof import EFFORT, Budget
 from tellall.release.equations import Evidence
+from tellall.release.numbers import power_of_two
 
 __all__ = ["Contributions", "NumberLimits", "find_limits"]
 
@@ -55,6 +56,19 @@ def find_limits(evidence: Evidence, low: float, high: float, effort: int = EFFOR
     the largest sum minus the least that the others can have. Rows are widened by 1e-9 of their size and
     limits by 1e-6, so that rounding in floating point excludes nothing.
     """
+    unit = _unit_of(evidence, low, high)
+    found = _limits_of(evidence.in_unit(unit), low / unit, high / unit, effort)
+    return NumberLimits(unit * found.low, unit * found.high, found.open)
+
+
+def _unit_of(evidence: Evidence, *ends: float) -> float:
+    """Returns a power of two near which numbers are, for solvers that work in floating point."""
+    finite = [abs(end) for end in ends if np.isfinite(end)]
+    return evidence.unit or power_of_two(max(finite, default=0.0)) or 1.0
+
+
+def _limits_of(evidence: Evidence, low: float, high: float, effort: int) -> NumberLimits:
+    """Returns the limits of numbers that differ by about one."""
     size = evidence.system.size.astype(np.float64)
     lower: Array = low * size
     upper: Array = high * size
@@ -90,9 +104,14 @@ class Contributions:
     evidence: Evidence
 
     @cached_property
+    def _unit(self) -> float:
+        return _unit_of(self.evidence)
+
+    @cached_property
     def _programme(self) -> _Programme:
         size = self.evidence.system.size
-        return _Programme.of(self.evidence, np.zeros(size.size), np.full(size.size, np.inf))
+        evidence = self.evidence.in_unit(self._unit)
+        return _Programme.of(evidence, np.zeros(size.size), np.full(size.size, np.inf))
 
     def most(self, person: int, known: Mapping[int, float]) -> float:
         """Returns the largest number that a person can have, infinite if nothing limits it.
@@ -102,12 +121,13 @@ class Contributions:
         """
         size, index = self.evidence.system.size, self.evidence.groups.index
         people = np.fromiter(known, dtype=np.intp, count=len(known))
-        values = np.fromiter(known.values(), dtype=np.float64, count=len(known))
+        values = np.fromiter(known.values(), dtype=np.float64, count=len(known)) / self._unit
         told = np.asarray(np.bincount(index[people], values, minlength=size.size), dtype=np.float64)
         whole = np.bincount(index[people], minlength=size.size) == size
         programme = replace(self._programme, lower=told, upper=np.where(whole, told, np.inf))
         found = programme.solve(int(index[person]), -1.0)
-        return -float(found.fun) - float(told[index[person]]) if found.status == 0 else np.inf
+        most = -float(found.fun) - float(told[index[person]]) if found.status == 0 else np.inf
+        return self._unit * most
 
 
 @dataclass(frozen=True, eq=False)

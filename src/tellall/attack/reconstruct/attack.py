@@ -45,7 +45,7 @@ from tellall.core.notebook import InNotebook
 from tellall.people.dataset import Dataset, Public
 from tellall.release.equations import Evidence
 from tellall.release.hidden import threshold_of
-from tellall.release.linearise import as_view, evidence_of, turn_back
+from tellall.release.linearise import as_view, evidence_of, turn_back, without_tiny_noise
 from tellall.release.protections.protection import Rng, as_rng
 from tellall.release.protections.records import Swapping
 from tellall.release.release import Release
@@ -413,6 +413,9 @@ def reconstruct_from(
         decoded = with_misfit(numbers, misfit, len(evidence.rows))
         unknowns = (part[:, None] for part in (numbers.estimate, numbers.half / NORMAL))
     estimate, guess, sure = secret.conclude(*unknowns)
+    plain = releases
+    if all(release.shape == public.shape for release in releases):
+        plain = tuple(without_tiny_noise(release, public) for release in releases)
     status = _warn_if_mostly_hidden(
         decoded.status, evidence, releases, rate_known=prior is not None or isinstance(secret, Real)
     )
@@ -420,7 +423,7 @@ def reconstruct_from(
         secret=secret,
         estimate=estimate,
         guess=guess,
-        status=_with_doubts(status, releases, public, decoded.name),
+        status=_with_doubts(status, plain, public, decoded.name),
         decoder=decoded.name,
         prior=float(assumed[0]) if assumed.size == 1 else tuple(map(float, assumed)),
         evidence=evidence,

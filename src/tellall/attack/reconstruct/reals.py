@@ -15,6 +15,7 @@ from tellall.attack.reconstruct.decoders import Decoded
 from tellall.core.errors import invalid
 from tellall.people.dataset import Public
 from tellall.release.equations import Evidence, System
+from tellall.release.numbers import power_of_two
 
 __all__ = [
     "Beforehand",
@@ -76,6 +77,19 @@ class Beforehand:
         return cls(low, high, mean, spread)
 
     @property
+    def width(self) -> float:
+        """About how far apart the limits are, a power of two; 0 if nothing is known about that."""
+        ends = [end for end in (self.low, self.high) if np.isfinite(end)]
+        apart = max(ends, default=0.0) - min(ends, default=0.0)
+        size = apart or max(map(abs, ends), default=0.0) or self.spread or 0.0
+        return power_of_two(size)
+
+    def in_unit(self, unit: float) -> Beforehand:
+        """Returns the same about numbers measured in this unit."""
+        mean, spread = (None if each is None else each / unit for each in (self.mean, self.spread))
+        return Beforehand(self.low / unit, self.high / unit, mean, spread)
+
+    @property
     def limited(self) -> bool:
         """Whether there is a limit."""
         return bool(np.isfinite(self.low) or np.isfinite(self.high))
@@ -127,6 +141,11 @@ class DecodedReals(Decoded):
     spread: float = field(kw_only=True)
     known: Beforehand = field(kw_only=True)
 
+    def times(self, unit: float, known: Beforehand) -> DecodedReals:
+        """Returns the same for numbers that are ``unit`` times as large."""
+        names = ("value", "estimate", "half", "low", "high", "mean", "spread")
+        return replace(self, known=known, **{name: unit * getattr(self, name) for name in names})
+
 
 @dataclass(frozen=True, eq=False)
 class Whitened:
@@ -138,14 +157,15 @@ class Whitened:
         The equations, and the standard deviation of the error of each.
     rows
         One column per group, for its mean value times √size, which has the variance of one person; each row
-        is divided by its spread.
+        is divided by its spread as a share of the largest, ``size``.
     left, singular, right
-        rows = left · diag(singular) · right, as many singular values as there are rows or columns.
+        rows/size = left · diag(singular) · right, as many singular values as there are rows or columns.
     """
 
     operator: LinearOperator
     spread: Array
     rows: Array
+    size: float
     left: Array
     singular: Array
     right: Array
@@ -153,16 +173,32 @@ class Whitened:
     @classmethod
     def of(cls, system: System) -> Whitened:
         """Returns the whitened equations of a system; O(m n min(m, n))."""
-        rows = whiten(system)
+        rows, size = whiten(system)
         left, singular, right = np.linalg.svd(rows, full_matrices=False)
         largest = np.abs(right).argmax(axis=1)  # fixes signs on every machine and for every multiple
         signs = np.where(right[np.arange(largest.size), largest] < 0, -1.0, 1.0)
         left, right = left * signs, right * signs[:, None]
-        return cls(system.operator, system.rows.spread, rows, left, singular, right)
+        return cls(system.operator, system.rows.spread, rows, size, left, singular / size, right)
+
+    def turn(self, target: Array) -> Array:
+        """Returns the values, in units of their noise, along the left singular vectors."""
+        share, size = _shares(self.spread)
+        return np.asarray(self.left.T @ (target / (share * size)))
 
 
-def whiten(system: System) -> Array:
-    """Returns the equations as a matrix, in units of their noise; see `Whitened`."""
+def _shares(spread: Array) -> tuple[Array, float]:
+    """Returns each row's spread as a share of the largest, to twelve digits, and the largest.
+
+    The same for every unit to the last bit: of equal singular values any turn of the vectors would do, and
+    the smallest difference would choose another one.
+    """
+    size = float(spread.max(initial=0.0)) or 1.0
+    share = spread / size
+    return np.array([float(f"{each:.11e}") for each in share]), size
+
+
+def whiten(system: System) -> tuple[Array, float]:
+    """Returns the equations as a matrix, in units of their noise times that number; see `Whitened`."""
     rows, groups = system.operator.shape
     if rows * groups > _MOST_ENTRIES:
         raise invalid(
@@ -170,7 +206,8 @@ def whiten(system: System) -> Array:
             f"of at most {_MOST_ENTRIES:,} equations × people, when the secret is a real number",
             f"{rows} × {groups}",
         )
-    return np.asarray(system.operator.to_dense() * np.sqrt(system.size) / system.rows.spread[:, None])
+    share, size = _shares(system.rows.spread)
+    return np.asarray(system.operator.to_dense() * np.sqrt(system.size) / share[:, None]), size
 
 
 def decode_reals(
@@ -193,15 +230,25 @@ def decode_reals(
     may know already; the rest is O(m n) a few dozen times.
     """
     beforehand = Beforehand() if known is None else known
+    unit = evidence.unit or beforehand.width or 1.0
+    decoded = _decoded(
+        evidence.in_unit(unit), unit, public, beforehand.in_unit(unit), decompose(evidence.system)
+    )
+    return decoded.times(unit, beforehand)
+
+
+def _decoded(
+    evidence: Evidence, unit: float, public: Public, beforehand: Beforehand, parts: Whitened
+) -> DecodedReals:
+    """Returns the numbers in this unit; only ``parts`` are in the unit of what was published."""
     told = None if beforehand.spread is not None else evidence.numbers.moments
     if told is not None:
         beforehand = replace(beforehand, mean=told.mean, spread=told.spread)
     system, index = evidence.system, evidence.groups.index
-    parts = decompose(system)
-    values = parts.left.T @ (system.rows.target / system.rows.spread)
+    values = parts.turn(unit * system.rows.target)
     mean, about = beforehand.of_mean()
     model = Hierarchy(
-        parts.singular,
+        unit * parts.singular,
         parts.right,
         system.size,
         index,

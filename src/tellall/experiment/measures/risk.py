@@ -441,7 +441,9 @@ def _chance_within(baseline: Baseline, guess: Array, half: Array) -> Array:
     assert baseline.width is not None
     spread = np.maximum(baseline.width / NORMAL, 1e-300)
     off = guess - baseline.guess
-    return np.asarray(np.clip(ndtr((off + half) / spread) - ndtr((off - half) / spread), 0.001, 0.999))
+    with np.errstate(over="ignore"):  # a baseline that is never off
+        low, high = (off - half) / spread, (off + half) / spread
+    return np.asarray(np.clip(ndtr(high) - ndtr(low), 0.001, 0.999))
 
 
 def _proofs(attack: Reconstruction, secret: Code) -> npt.NDArray[np.str_]:

@@ -53,6 +53,9 @@ class Gaussian(Noise):
         ratio = np.asarray(x, dtype=float) / self.std
         return -0.5 * ratio**2 - math.log(self.std * math.sqrt(2 * math.pi))
 
+    def tail(self, distance: float) -> float:
+        return math.erfc(distance / (self.std * math.sqrt(2))) if self.std else float(distance <= 0)
+
     def scaled(self, factor: float) -> Gaussian:
         return Gaussian(self.std * abs(factor))
 
@@ -89,6 +92,9 @@ class Laplace(Noise):
             return point_mass(x)
         out: Array = -np.abs(np.asarray(x, dtype=float)) / self.scale - math.log(2 * self.scale)
         return out
+
+    def tail(self, distance: float) -> float:
+        return math.exp(-max(distance, 0.0) / self.scale) if self.scale else float(distance <= 0)
 
     def scaled(self, factor: float) -> Laplace:
         return Laplace(self.scale * abs(factor))
@@ -177,6 +183,12 @@ class TruncatedNormal(Noise):
         mass = math.erf(self.bound / self.scale / math.sqrt(2))
         inside = -0.5 * ratio**2 - math.log(self.scale * math.sqrt(2 * math.pi) * mass)
         return np.where(np.abs(ratio) * self.scale <= self.bound, inside, -np.inf)
+
+    def tail(self, distance: float) -> float:
+        if distance > self.bound or not self.scale:
+            return float(distance <= 0)
+        unit = self.scale * math.sqrt(2)
+        return min(1.0, math.erfc(distance / unit) / math.erf(self.bound / unit))
 
     def scaled(self, factor: float) -> TruncatedNormal:
         return TruncatedNormal(self.scale * abs(factor), self.bound * abs(factor))

@@ -101,6 +101,14 @@ class DiscreteGaussian(LatticeNoise):
             return np.where(on & (k == 0), 0.0, -np.inf)
         return np.where(on, -0.5 * (k / self.sigma) ** 2 - math.log(self._moments[0]), -np.inf)
 
+    def tail(self, distance: float) -> float:
+        steps = math.ceil(distance / self.unit)
+        if steps <= 0 or not self.sigma:
+            return float(steps <= 0)
+        # each further step is less likely by this factor, or more
+        falls = -math.expm1(-(2 * steps + 1) / (2 * self.sigma**2))
+        return min(1.0, 2 * math.exp(-((steps / self.sigma) ** 2) / 2) / (self._moments[0] * falls))
+
     def scaled(self, factor: float) -> Noise:
         return DiscreteGaussian(self.sigma, self.unit * abs(factor)) if factor else Finite(((0.0, 1.0),))
 
@@ -158,6 +166,12 @@ class Geometric(LatticeNoise):
         front = math.log(math.tanh(1 / (2 * self.scale)))  # (1 − α)/(1 + α)
         return np.where(on, front - np.abs(k) / self.scale, -np.inf)
 
+    def tail(self, distance: float) -> float:
+        steps = math.ceil(distance / self.unit)
+        if steps <= 0 or not self.scale:
+            return float(steps <= 0)
+        return 2 * math.exp(-steps / self.scale) / (1 + math.exp(-1 / self.scale))
+
     def scaled(self, factor: float) -> Noise:
         return Geometric(self.scale, self.unit * abs(factor)) if factor else Finite(((0.0, 1.0),))
 
@@ -194,6 +208,9 @@ class Finite(LatticeNoise):
     @property
     def bound(self) -> float:
         return float(np.abs(self.errors).max())
+
+    def tail(self, distance: float) -> float:
+        return float(self.probabilities[np.abs(self.errors) >= distance].sum())
 
     def before(self, low: Array, high: Array, step: float) -> tuple[Array, Array]:
         """One interval if the errors are neighbouring multiples of the step, else one for each error."""

@@ -279,6 +279,10 @@ class Noise(Protection):
         """
         return np.full(values.shape, self.std)
 
+    def tail(self, distance: float) -> float:
+        """At most how likely an error of this size or more is; by default nothing but the bound is known."""
+        return float(distance <= self.bound)
+
     @abstractmethod
     def sample(self, size: int | tuple[int, ...], rng: Rng = None) -> Array:
         """Independent draws."""
@@ -360,6 +364,9 @@ class Sum(Noise):
     @property
     def half_width(self) -> float:
         return math.fsum(part.half_width for part in self.parts)
+
+    def tail(self, distance: float) -> float:
+        return min(1.0, math.fsum(part.tail(distance / len(self.parts)) for part in self.parts))
 
     @property
     def ordinary(self) -> Sum:

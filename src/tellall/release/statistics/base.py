@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import comb, prod
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +18,9 @@ from tellall.core.errors import InvalidInput, invalid
 from tellall.people.bits import PACKED
 from tellall.people.dataset import Dataset, Outline, Public
 from tellall.release.equations import Equations
+
+if TYPE_CHECKING:
+    from tellall.release.protections.protection import Noise
 
 __all__ = [
     "SCALES",
@@ -171,6 +174,13 @@ class Statistic(ABC):
         """What is left of it without some unknown columns, and which values those are; None if nothing.
 
         By default nothing is left.
+        """
+        return None
+
+    def in_unit(self, unit: float, values: Array, noise: Noise) -> tuple[Statistic, Array, Noise] | None:
+        """The statistic, its values and the law of their errors if a real secret is measured in this unit.
+
+        None if they do not simply scale along, or if nobody says how; then they are used as published.
         """
         return None
 

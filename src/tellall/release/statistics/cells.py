@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -30,10 +31,14 @@ from tellall.release.statistics.marginals import (
     weights_of,
 )
 
+if TYPE_CHECKING:
+    from tellall.release.protections.protection import Noise
+
 __all__ = ["CellNumbers"]
 
 _EXACT = 1e-7  # the spread that exact numbers are given, relative to their typical size
-_LEAST = 1e-12
+_FAR = 1e-5  # or, far from zero, to the spread of sums of people who differ by one
+_DIGITS = 1e-13  # of their typical size: the last digits are rounded
 
 
 @dataclass(frozen=True)
@@ -149,6 +154,10 @@ class CellNumbers(Statistic):
                 np.where(np.isfinite(self.factors(totals)), sums * self.factors(totals), np.nan)
             )
 
+    def in_unit(self, unit: float, values: Array, noise: Noise) -> tuple[Statistic, Array, Noise]:
+        numbers = values.size // (1 + self.counts)
+        return self, np.concatenate([values[:numbers] / unit, values[numbers:]]), noise.scaled(1 / unit)
+
     def equations(self, public: Public, values: Array) -> Equations:
         sets = self.sets(public)
         cells = weighted_cells(public, sets, self.weights)
@@ -164,6 +173,7 @@ class CellNumbers(Statistic):
             target = np.concatenate([target, np.full(cells.shape[0], np.nan)])
         known = target[~np.isnan(target)]
         typical = float(np.sqrt(np.mean(known**2))) if known.size else 0.0
-        return Equations(
-            operator, target, alike_in(public, sets, self.weights), floor=_EXACT * typical + _LEAST
-        )
+        squares = (operator.squared() @ np.ones(public.n))[~np.isnan(target)]
+        usual = float(np.sqrt(np.mean(squares))) if squares.size else 1.0
+        floor = min(_EXACT * typical, _FAR * usual) + _DIGITS * typical if typical else _FAR * usual
+        return Equations(operator, target, alike_in(public, sets, self.weights), floor=floor)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,6 +15,9 @@ from tellall.people.bits import group_rows
 from tellall.people.dataset import Dataset, Outline, Public
 from tellall.release.equations import Equations
 from tellall.release.statistics.base import Statistic, check_sets, numbers_of
+
+if TYPE_CHECKING:
+    from tellall.release.protections.protection import Noise
 
 __all__ = ["Correlations"]
 
@@ -154,6 +158,16 @@ class Correlations(Statistic):
     def approximate(self, public: Public, std: float) -> str:
         first_order = self.kind == "correlations" and std > 0
         return "the errors of correlations are taken to first order" if first_order else ""
+
+    def in_unit(self, unit: float, values: Array, noise: Noise) -> tuple[Statistic, Array, Noise] | None:
+        out, count = values / unit, values.size - self.mean - self.variance
+        if self.kind == "correlations":
+            if noise.std > 0:
+                return None  # one law cannot be about numbers without a unit and others with one
+            out[:count] = values[:count]
+        if self.variance:
+            out[-1] /= unit
+        return self, out, noise.scaled(1 / unit)
 
     def equations(self, public: Public, values: Array) -> Equations:
         centred, spread = self._design(public)

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -29,6 +29,9 @@ from tellall.release.statistics.score_rows import (
     score_rows,
 )
 from tellall.release.statistics.terms import Term, find_term
+
+if TYPE_CHECKING:
+    from tellall.release.protections.protection import Noise
 
 __all__ = ["WEIGHTINGS", "Blocks", "Estimator", "Models"]
 
@@ -322,6 +325,12 @@ class Estimator(Statistic):
         if std * reach <= _FIRST_ORDER:
             return ""
         return "noisy coefficients of this loss are linearised, and their noise is too large for that"
+
+    def in_unit(self, unit: float, values: Array, noise: Noise) -> tuple[Statistic, Array, Noise] | None:
+        if not isinstance(loss_of(self.loss), Squared):
+            return None  # an answer twice as large has no coefficients twice as large
+        left = replace(self, tolerance=self.tolerance / unit, spread_within=self.spread_within / unit)
+        return left, values / unit, noise.scaled(1 / unit)
 
     def equations(self, public: Public, values: Array) -> Equations:
         models = self.models(public)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,9 +17,14 @@ from tellall.release.numbers import NumberFacts
 from tellall.release.statistics.base import Statistic, Ways, check_ways, column_sets, say_ways
 from tellall.release.statistics.marginals import alike_in, cell_counts, sizes_of
 
+if TYPE_CHECKING:
+    from tellall.release.protections.protection import Noise
+
 __all__ = ["CellExtremes", "Extremes"]
 
-_EXACT, _LEAST = 1e-7, 1e-12  # the spread that exact numbers are given, relative and absolute
+_EXACT = 1e-7  # the spread that exact numbers are given, relative to their typical size
+_FAR = 1e-5  # or, far from zero, as a share of how much people differ
+_DIGITS = 1e-13  # of their typical size: the last digits are rounded
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,6 +135,9 @@ class Extremes(Statistic):
         found = np.concatenate([least, most])
         return np.where(np.isfinite(found), found, np.nan)
 
+    def in_unit(self, unit: float, values: Array, noise: Noise) -> tuple[Statistic, Array, Noise]:
+        return self, values / unit, noise.scaled(1 / unit)
+
     def equations(self, public: Public, values: Array) -> Equations:
         sets = self.sets(public)
         cells = cell_counts(public, sets)
@@ -141,7 +150,8 @@ class Extremes(Statistic):
         reach = np.concatenate([np.ones(people.size), np.where(pair, 2.0, 1.0)])
         target = np.concatenate([low, high])
         known = target[~np.isnan(target)]
-        floor = _EXACT * (float(np.sqrt(np.mean(known**2))) if known.size else 0.0) + _LEAST
+        typical = float(np.sqrt(np.mean(known**2))) if known.size else 0.0
+        floor = min(_EXACT * typical, _FAR) + _DIGITS * typical if typical else _FAR
         many = int((people > 2).sum())
         skipped = (f"minimum and maximum of {many:,} cells of three people or more: limits, no equations",)
         return Equations(

@@ -108,7 +108,7 @@ class Residuals(NumberFacts):
                 centre = fit.x @ fit.theta
                 radius = np.sqrt(left * (n - basis.shape[1])) * (abs(fit.spread) + max(error, self.within))
                 room = radius + error * np.abs(fit.x).sum(axis=1)
-                room += _ROOM * (1 + np.abs(centre) + radius)
+                room += _ROOM * (float(np.abs(centre).max()) + radius)
                 low, high = np.maximum(low, centre - room), np.minimum(high, centre + room)
         return low, high
 
@@ -127,7 +127,8 @@ class Residuals(NumberFacts):
                 doubt = share * (2 * abs(fit.spread) * error + error**2)  # of the rest
                 slope = 2 * np.linalg.norm(centred.T @ (centre - centre.mean())) / n
                 off = doubt + std * slope + float((centred**2).sum()) / n * std**2
-                if rest > 0 and doubt <= _KNOWN_TO * rest and off <= _KNOWN_TO * variance:
+                least = (_ROOM * float(np.abs(centre).max())) ** 2  # rounding of people all on the line
+                if rest > least and doubt <= _KNOWN_TO * rest and off <= _KNOWN_TO * variance:
                     return ToldSpread(
                         float(centre.mean()), float(np.sqrt(variance)), float(np.sqrt(rest)), line
                     )

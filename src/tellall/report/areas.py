@@ -32,6 +32,7 @@ SHOWN = 100  # areas in the table of a page; the document has all
 _DRAWN = 12
 _FUNNEL = 3  # areas from which there is one
 _LINES = 10
+_NAME = 14  # letters of an area on a terminal: with them the widest row fits 80 columns
 
 
 def audited_areas(document: dict[str, Any]) -> dict[str, Any] | None:
@@ -232,4 +233,4 @@ def _line(name: str, row: Row) -> list[str]:
 
 
 def _cell(name: str) -> str:
-    return name if len(name) <= 18 else f"{name[:17]}…"
+    return name if len(name) <= _NAME else f"{name[: _NAME - 1]}…"

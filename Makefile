@@ -54,7 +54,7 @@ test-hostile: .venv/.dev
 test-browser: export OPENBLAS_NUM_THREADS = 1
 test-browser: export OMP_NUM_THREADS = 1
 test-browser: .venv/.dev
-	@$(BIN)/python -m pytest -m browser -rs tests/serve tests/report
+	@$(BIN)/python -m pytest -n auto --dist worksteal -m browser -rs tests/serve tests/report
 
 # OpenBLAS rounds differently on other processors and with other numbers of threads: no test may notice
 test-kernels: .venv/.dev

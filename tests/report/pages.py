@@ -82,8 +82,8 @@ def axe_core(folder: Path) -> str:
     """The text of axe-core, fetched into a folder; skips the test where it cannot be fetched."""
     if shutil.which("npm") is None:
         pytest.skip("there is no npm to fetch axe-core with")
-    npm = ["npm", "install", "--silent", "--no-save", "--prefix", str(folder), "axe-core"]
-    subprocess.run(npm, capture_output=True, timeout=120, check=False)
+    npm = ["npm", "install", "--silent", "--no-save", "--fetch-retries", "0", "--prefix", str(folder)]
+    subprocess.run([*npm, "axe-core"], capture_output=True, timeout=120, check=False)
     script = folder / "node_modules" / "axe-core" / "axe.min.js"
     if not script.is_file():
         pytest.skip("axe-core cannot be fetched here")

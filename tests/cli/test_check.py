@@ -18,8 +18,11 @@ def recorded(tellall):
     code, out, _ = tellall("check", "--new-key", "curator.key")
     assert code == 0
     assert "Wrote curator.key" in out
-    check = CuratorKey.read(Path("curator.key")).check(Path("people.csv"))
-    text = decision(DOCUMENT, date="2026-01-01", plan=None, policy=None, published=(), people_file=check)
+    Path("plan.toml").write_text("x = 1")
+    key = CuratorKey.read(Path("curator.key"))
+    check, checks = key.check(Path("people.csv")), {"plan.toml": key.check(Path("plan.toml"))}
+    known = {"people_file": check, "checks": checks}
+    text = decision(DOCUMENT, date="2026-01-01", policy=None, published=(), **known)
     Path("decision.toml").write_text(text)
     assert tomllib.loads(text)["people_file"] == check
     return tellall
@@ -37,6 +40,15 @@ def test_the_file_is_known_again_and_a_changed_one_is_not(recorded):
     code, out, _ = recorded(*asked, "--json")
     assert code == 1
     assert json.loads(out)["same"] is False
+
+
+def test_other_files_of_the_record_are_known_again(recorded):
+    asked = ["check", "decision.toml", "--data", "plan.toml", "--key", "curator.key"]
+    code, out, _ = recorded(*asked)
+    assert code == 0
+    assert "plan.toml is the plan.toml that decision.toml is about." in out
+    Path("plan.toml").write_text("x = 2")
+    assert recorded(*asked)[0] == 1
 
 
 def test_what_is_wrong_is_said(recorded):

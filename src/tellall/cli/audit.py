@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import shutil
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -222,7 +223,7 @@ def audit(
             None if plan is None else plan.read_bytes(),
             name="plan" if plan is None else plan.name,
             hashes=None if policy is None or rules is None else {policy.name: rules.sha256},
-            published=[*chosen.published_files, *_files_of(outputs)],
+            published=chosen.published_files,
         ),
     )
     page = result.save(folder)
@@ -249,7 +250,9 @@ def audit(
             )
     _write_summaries(result.document, markdown, junit, talk)
     if decision:
-        _write_decision(result.document, folder, plan, rules, outputs, checked, talk)
+        about = [folder / "audit.json", *([] if plan is None else [plan]), *_files_of(outputs)]
+        checks = {} if curator is None else {_short(path): curator.check(path) for path in about}
+        _write_decision(result.document, folder, rules, chosen.published_files, checked, checks, talk)
     tell_assumed(people.assumed, talk)
     announce(page, talk)
     if reveal:
@@ -360,10 +363,10 @@ def _write_summaries(
 def _write_decision(
     document: dict[str, Any],
     folder: Path,
-    plan: Path | None,
     rules: Policy | None,
-    outputs: OutputFolder | None,
+    published: Sequence[Path],
     checked: dict[str, str] | None,
+    checks: dict[str, dict[str, str]],
     talk: Console,
 ) -> None:
     """Writes the record of a decision, next to the page."""
@@ -371,11 +374,15 @@ def _write_decision(
 
     from tellall.experiment.plans.policy import decision
 
-    published = _files_of(outputs)
     now = datetime.now(UTC).isoformat(timespec="seconds")
-    text = decision(document, date=now, plan=plan, policy=rules, published=published, people_file=checked)
+    text = decision(document, date=now, policy=rules, published=published, people_file=checked, checks=checks)
     files.write_text(folder / "decision.toml", text)
     talk.print(f"The record to be signed is {folder / 'decision.toml'}", soft_wrap=True)
+
+
+def _short(path: Path) -> str:
+    """A file as a record names it: with the folder it is in."""
+    return f"{path.parent.name}/{path.name}".lstrip("/")
 
 
 def _files_of(outputs: OutputFolder | None) -> list[Path]:

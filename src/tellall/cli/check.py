@@ -19,6 +19,7 @@ from tellall.core.text import said
 __all__ = ["check"]
 
 _LARGEST = 2**24
+_PEOPLE = "file of people"
 
 Record = Annotated[
     Path | None,
@@ -28,7 +29,9 @@ Record = Annotated[
         show_default=False,
     ),
 ]
-People = Annotated[Path | None, typer.Option("--data", help="The file of people.")]
+People = Annotated[
+    Path | None, typer.Option("--data", help="The file of people, or another that the record checks.")
+]
 Key = Annotated[Path | None, typer.Option("--key", metavar="FILE", help="The curator's key.")]
 NewKey = Annotated[
     Path | None, typer.Option("--new-key", metavar="FILE", help="Make a key, in a new private file.")
@@ -47,7 +50,7 @@ def check(
     out: Out = None,
     reveal: Unused = False,
 ) -> None:
-    """Check that a file of people is the one a decision is about.
+    """Check that a file of people is the one a decision is about; or its plan, its audit, an output.
 
     A record says nothing about the file to anybody without the key: not even whether two records are about
     the same people. Keep the key apart from the records, and keep it: without it no record can be checked.
@@ -70,8 +73,11 @@ def check(
             missing = next(name for name, given in asked.items() if given is None)
             context.fail(f"{missing} must be given, or --new-key FILE alone")
         check_out(out)
-        same = CuratorKey.read(key).agrees(data, _kept(record))
-        sentence = f"{data} is {'the' if same else 'not the'} file of people that {record} is about."
+        curator = CuratorKey.read(key)
+        agreeing = [name for name, check in _kept(record).items() if curator.agrees(data, check)]
+        same = bool(agreeing)
+        what = agreeing[0] if same and agreeing[0] != _PEOPLE else _PEOPLE
+        sentence = f"{data} is {'the' if same else 'not the'} {what} that {record} is about."
     if not as_json:
         PlainConsole(quiet=quiet).print(sentence)
     document: dict[str, Any] = {"schema_version": VERSION, "document": "check", "same": same}
@@ -79,14 +85,16 @@ def check(
     raise typer.Exit(FAILED if same is False else DONE)
 
 
-def _kept(record: Path) -> dict[str, Any]:
-    """The check in the record of a decision."""
+def _kept(record: Path) -> dict[str, dict[str, Any]]:
+    """The checks in the record of a decision, by what they are of: the file of people first."""
     text = files.read_text(record, what="record", largest=_LARGEST)
     try:
-        kept = tomllib.loads(text).get("people_file")
+        document = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise invalid("record", "a TOML file", record, f"The reader said: {said(error, 120)}.") from None
-    if not isinstance(kept, dict):
+    people, others = document.get("people_file"), document.get("files", {})
+    found = {_PEOPLE: people, **(others if isinstance(others, dict) else {"files": None})}
+    if not all(isinstance(one, dict) for one in found.values()):
         rule = "one with a [people_file] part, as tellall audit --decision --key FILE writes it"
         raise invalid("record", rule, record)
-    return kept
+    return found

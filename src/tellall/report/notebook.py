@@ -89,11 +89,14 @@ class Plot:
         return f"Plot of {len(self.figures)} figures; a notebook shows them, and .save(path) writes them"
 
 
+_AT = "tellall-000000000000"
+
+
 def framed(blocks: Sequence[Block]) -> str:
     """Blocks in a frame of their own: the style sheet reaches nothing outside it, no id occurs twice."""
-    at = f"tellall-{hashlib.sha256(repr(blocks).encode()).hexdigest()[:12]}"
-    shown = environment().get_template("notebook.html").render(blocks=blocks, at=at, style=notebook_style())
-    return plain_text(shown)
+    shown = environment().get_template("notebook.html").render(blocks=blocks, at=_AT, style=notebook_style())
+    # of what is shown and no more: a hash of numbers that are shown rounded would confirm a guess at them
+    return plain_text(shown.replace(_AT, f"tellall-{hashlib.sha256(shown.encode()).hexdigest()[:12]}"))
 
 
 @cache

@@ -54,8 +54,7 @@ def decided(site: Site, request: Request, form: Fields) -> Response:
         return decide(site, request, str(error), comment)
     site.runs.cancel(case)  # a search that goes on would change the audit that is decided about
     who = one_line(form.get("by", ""), 200)
-    checked = None if site.key is None else site.key.check(case.data)
-    case.write("decision.json", views.decision_of(case, word, comment, who, checked))
+    case.write("decision.json", views.decision_of(case, word, comment, who, site.key))
     return site.to(request, case, "decide")
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from tellall.core.amounts import count_of, counted, percent, points
+from tellall.core.curator_key import CuratorKey
 from tellall.core.errors import invalid
 from tellall.experiment.plans.mistakes import is_unknown
 from tellall.experiment.plans.plan import Plan
@@ -318,21 +319,23 @@ def decision_record(case: Case, known: Plain) -> str:
         "reasons": known["comment"],
         "signed_on": known["when"],
     }
-    paths = case.folder / "plan.toml", case.folder / "audit" / "audit.json"
-    before = [case.folder / name for name in files_of(case.plan_text)]
     return decision(
         document,
         date=known["when"],
-        plan=paths[0],
         policy=case.rules,
-        published=[paths[1], *before],
+        published=[case.folder / name for name in files_of(case.plan_text)],
         signed=signed,
         people_file=known.get("people_file"),
+        checks=known.get("checks"),
     )
 
 
-def decision_of(case: Case, word: str, comment: str, who: str, people_file: Plain | None) -> Plain:
-    """The decision about an audit, with the hashes of what it is about and the check of the people's file."""
+def decision_of(case: Case, word: str, comment: str, who: str, key: CuratorKey | None) -> Plain:
+    """The decision about an audit, as it is kept: with hashes of what it is about, which stay in the case.
+
+    With the curator's key it has checks of the people's file, the plan and the audit, which may leave it.
+    """
+    about = {"plan.toml": case.folder / "plan.toml", "audit.json": case.folder / "audit" / "audit.json"}
     return {
         "decision": word,
         "comment": comment,
@@ -340,5 +343,6 @@ def decision_of(case: Case, word: str, comment: str, who: str, people_file: Plai
         "when": now(),
         "plan_sha256": hashlib.sha256(case.plan_text.encode()).hexdigest(),
         "audit_sha256": hashlib.sha256(case.audit_text.encode()).hexdigest(),
-        "people_file": people_file,
+        "people_file": None if key is None else key.check(case.data),
+        "checks": {} if key is None else {name: key.check(path) for name, path in about.items()},
     }

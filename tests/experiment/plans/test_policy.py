@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import tellall as ta
+from tellall.core.curator_key import CuratorKey
 from tellall.core.schemas import load
 from tellall.experiment.plans.attacker import Attacker
 from tellall.experiment.plans.plan import Plan
@@ -164,12 +165,10 @@ def test_junit_fails_where_a_verdict_does():
 
 
 def test_the_record_of_a_decision_has_hashes_and_room_for_a_name(tmp_path):
-    (tmp_path / "plan.toml").write_text("x = 1")
     (tmp_path / "table.csv").write_text("a,b")
     text = decision(
         DOCUMENT,
         date="2026-01-01",
-        plan=tmp_path / "plan.toml",
         policy=Policy("Site 7", sha256="ab"),
         published=[tmp_path / "table.csv"],
     )
@@ -178,17 +177,18 @@ def test_the_record_of_a_decision_has_hashes_and_room_for_a_name(tmp_path):
     assert record["verdict"]["word"] == "fail"
     assert record["outputs"] == {"good": "pass", "a|b <i>": "fail", "gone": "review"}
     assert record["policy"] == {"name": "Site 7", "sha256": "ab"}
-    assert record["sha256"]["plan.toml"] == hashlib.sha256(b"x = 1").hexdigest()
-    assert record["sha256"][f"{tmp_path.name}/table.csv"] == hashlib.sha256(b"a,b").hexdigest()
+    assert record["sha256"] == {f"{tmp_path.name}/table.csv": hashlib.sha256(b"a,b").hexdigest()}
+    assert "files" not in record
 
 
-def test_a_plan_with_a_curator_s_key_has_no_hash_in_the_record(tmp_path):
-    """A hash would confirm a guess at the key, which removes the noise."""
-    plan = tmp_path / "plan.toml"
-    plan.write_text('[[releases]]\nname = "t"\nprotect = { kind = "CellKey", key = 42 }\n')
-    text = decision(DOCUMENT, date="2026-01-01", plan=plan, policy=None, published=())
-    assert tomllib.loads(text)["sha256"] == {}
-    assert hashlib.sha256(plan.read_bytes()).hexdigest() not in text
+def test_a_decision_has_checks_by_the_name_of_the_file(tmp_path):
+    key, names = (
+        CuratorKey.create(tmp_path / "curator.key"),
+        ("plan.toml", 'a "quoted".csv', "out/audit.json"),
+    )
+    checks = {name: key.check(tmp_path / "curator.key") for name in names}
+    text = decision(DOCUMENT, date="2026-01-01", policy=None, published=(), checks=checks)
+    assert tomllib.loads(text)["files"] == checks
 
 
 def test_the_example_in_the_documents_is_a_policy():

@@ -154,23 +154,23 @@ def decision(
     document: Mapping[str, Any],
     *,
     date: str,
-    plan: Path | None,
     policy: Policy | None,
     published: Sequence[Path],
     signed: Mapping[str, str] | None = None,
     people_file: Mapping[str, str] | None = None,
+    checks: Mapping[str, Mapping[str, str]] | None = None,
 ) -> str:
     """The record of a decision, to be signed: what was checked, by which rules, and what was found.
 
-    With ``signed`` it is filled in: name, decision, reasons, signed_on. Hashes are those of the plan, the
-    policy and the outputs, as `record_of` gives them: none of a file of people or of a plan with a curator's
-    key, since a hash confirms a guess. ``people_file`` is its check under the curator's key, which reveals
-    nothing without the key.
+    With ``signed`` it is filled in: name, decision, reasons, signed_on. Hashes are those of the policy and of
+    what was published before. A hash of anything else confirms a guess at somebody: of the people's file, of
+    the audit and of outputs, which hold exact counts, and of the plan, whose cut points were read off the
+    people. ``people_file`` and ``checks``, by name of the file, are their checks under the curator's key,
+    which reveal nothing without the key.
     """
     from tellall.experiment.plans.draft import as_toml_value as toml
 
-    content, name = (None, "") if plan is None else (plan.read_bytes(), plan.name)
-    hashes = record_of(content, name=name, published=published)["sha256"]
+    hashes = record_of(None, published=published)["sha256"]
     lines = [
         "# The record of a decision about publishing. Fill in the last part.",
         f"date = {toml(date)}",
@@ -203,8 +203,16 @@ def decision(
         *([] if people_file is None else ["[people_file]  # for tellall check, with the curator's key"]),
         *(f"{name} = {toml(text)}" for name, text in (people_file or {}).items()),
         *([] if people_file is None else [""]),
+        *(line for name, check in (checks or {}).items() for line in _checked(name, check)),
         "[decision]",
         *(f"{key} = {toml((signed or {}).get(key, ''))}{said}" for key, said in _SIGNED.items()),
         "",
     ]
     return "\n".join(lines)
+
+
+def _checked(name: str, check: Mapping[str, str]) -> list[str]:
+    """The check of a file under the curator's key, as lines of a record."""
+    from tellall.experiment.plans.draft import as_toml_value as toml
+
+    return [f"[files.{toml(name)}]", *(f"{key} = {toml(text)}" for key, text in check.items()), ""]

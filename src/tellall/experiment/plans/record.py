@@ -23,14 +23,15 @@ def record_of(
     hashes: Mapping[str, str] | None = None,
     published: Sequence[Path] = (),
 ) -> dict[str, Any]:
-    """The record of an audit of a plan with this content and of these published files.
+    """The record of an audit of a plan with this content, next to these files published before.
 
     ``hashes`` are known already, by name, for example that of a policy.
 
     Notes
     -----
-    Files of people have no hash: it would confirm a guess about the one row that somebody does not know. A
-    plan with a curator's key has none either, and is shown without the key.
+    Files of people have no hash: it would confirm a guess about the one row that somebody does not know. Nor
+    have outputs that are not published, since their exact counts are as telling. The plan's hash stands next
+    to its whole text; a plan with a curator's key has none, and is shown without the key.
     """
     text = None if plan is None else plan.decode("utf-8-sig").replace("\r\n", "\n")
     shown = None if text is None else plan_as_shown(text)

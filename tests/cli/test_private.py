@@ -135,9 +135,10 @@ def write_earners(path: Path, secret: str, income: float) -> None:
 
 
 def test_a_decision_is_the_same_for_two_populations_whose_published_numbers_are(tellall, tmp_path):
-    """One secret differs, of somebody in no table: the audits differ in exact counts, the records in nothing."""
+    """One secret differs, of somebody in no table: audits differ in exact counts, records in nothing."""
     Path("plan.toml").write_text(
-        'data = "people.csv"\nsecret = "ill"\nsteps = false\n[[releases]]\nname = "t"\nwhere = "age != \'old\'"\n'
+        'data = "people.csv"\nsecret = "ill"\nsteps = false\n[[releases]]\nname = "t"\n'
+        "where = \"age != 'old'\"\n"
         'statistic = { kind = "Marginals", ways = 2 }\nprotect = [{ kind = "Rounding", base = 3 }]\n'
     )
     rng = np.random.default_rng(0)

@@ -1,8 +1,6 @@
-"""Certificates that a system has no solution, or only one, checked in whole numbers."""
+"""Systems of whole numbers with few solutions: the only one by linear algebra, or all of them listed."""
 
 from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -10,112 +8,9 @@ from tellall.algebra.operators.base import Array, Dense
 from tellall.algebra.solvers.base import Component
 from tellall.algebra.solvers.exhaustive import Enumeration, Exhaustive, WholeProblem
 
-if TYPE_CHECKING:
-    from tellall.attack.prove.proof import Wish
+__all__ = ["every_solution", "only_solution"]
 
-__all__ = ["every_solution", "is_empty_for_sure", "only_solution", "refutes"]
-
-_SCALE = 2**16  # weights of rows are whole numbers up to this
-_LIST = Exhaustive(cap=1, nodes=2000)
-_LISTED = 80  # most unknowns of a part that is searched once more
-_MOST_ENTRIES = 200_000
 _PRIME = 2**31 - 1
-
-
-def is_empty_for_sure(part: Component, wish: Wish | None = None) -> bool:
-    """Whether a certificate was found that nothing satisfies a part and a wish.
-
-    Notes
-    -----
-    If even the linear relaxation has no solution, weights y of the rows show it (Farkas): the least value of
-    Σ y_i row_i by the ends of the rows is more than its largest value by the bounds on the unknowns. The
-    weights come from a linear programme, are rounded to whole numbers, and are then checked in whole numbers
-    (`refutes`), so rounding can only lose a certificate. If no weights are found, a small part is searched
-    once more by halving boxes. False means that nothing was certified, not that there is a solution.
-    """
-    whole = _with_wish(part, wish)
-    if whole.entries > _MOST_ENTRIES or not _is_whole(whole):
-        return False
-    if (whole.low > whole.high).any():
-        return True
-    weights = _weights(whole)
-    if weights is not None and refutes(whole, weights):
-        return True
-    if whole.columns.size > _LISTED:
-        return False
-    found = every_solution(whole, _LIST)
-    return found is not None and not found.count
-
-
-def _with_wish(part: Component, wish: Wish | None) -> Component:
-    """Returns the part with the rows of a wish, and its choices as further unknowns."""
-    from scipy.sparse import csr_array, hstack, vstack
-
-    if wish is None or wish.matrix is None:
-        return part
-    choices = wish.cost.size - part.columns.size
-    lower = np.concatenate([part.lower, np.zeros(choices)])
-    upper = np.concatenate([part.upper, np.ones(choices)])
-    rows = csr_array(wish.matrix)
-    least, most = (
-        rows.maximum(0) @ one + rows.minimum(0) @ two for one, two in ((lower, upper), (upper, lower))
-    )
-    wide = hstack([part.matrix, csr_array((part.matrix.shape[0], choices))]) if choices else part.matrix
-    return Component(
-        csr_array(vstack([wide, rows])),
-        np.concatenate([part.low, np.maximum(wish.low, least)]),
-        np.concatenate([part.high, np.minimum(wish.high, most)]),
-        lower,
-        upper,
-        part.gaps,
-        np.concatenate([part.columns, np.full(choices, -1)]),
-        np.concatenate([part.rows, np.full(rows.shape[0], -1)]),
-    )
-
-
-def _is_whole(part: Component) -> bool:
-    numbers = (part.matrix.data, part.low, part.high, part.lower, part.upper)
-    return all(bool((np.isfinite(each) & (each == np.rint(each))).all()) for each in numbers)
-
-
-def _weights(part: Component) -> Array | None:
-    """Returns weights of the rows that may refute them: the duals of the smallest total miss."""
-    from scipy import optimize
-    from scipy.sparse import csr_array, eye_array, hstack, vstack
-
-    m, n = part.matrix.shape
-    miss = eye_array(m)
-    above, below = hstack([part.matrix, -miss]), hstack([-part.matrix, -miss])
-    solve: Any = optimize.linprog
-    found = solve(
-        np.concatenate([np.zeros(n), np.ones(m)]),
-        A_ub=csr_array(vstack([above, below])),
-        b_ub=np.concatenate([part.high, -part.low]),
-        bounds=np.column_stack(
-            [np.concatenate([part.lower, np.zeros(m)]), np.concatenate([part.upper, np.full(m, np.inf)])]
-        ),
-        method="highs",
-    )
-    if found.status != 0 or found.fun <= 0:
-        return None
-    duals = found.ineqlin.marginals
-    weights: Array = duals[:m] - duals[m:]  # positive where a row is too low
-    largest = np.abs(weights).max(initial=0.0)
-    return None if not largest else np.rint(weights / largest * _SCALE)
-
-
-def refutes(part: Component, weights: Array) -> bool:
-    """Whether these whole weights of the rows show that nothing satisfies them; uses only whole numbers."""
-    y = weights.astype(np.int64)
-    data, low, high, lower, upper = (
-        each.astype(np.int64) for each in (part.matrix.data, part.low, part.high, part.lower, part.upper)
-    )
-    matrix = part.matrix.copy()
-    matrix.data = data
-    together = matrix.T @ y
-    least = int(np.where(y > 0, y * low, y * high).sum())
-    most = int(np.where(together > 0, together * upper, together * lower).sum())
-    return least > most
 
 
 def only_solution(part: Component) -> Array | None:

@@ -14,8 +14,9 @@ import numpy as np
 
 from tellall.algebra.operators.base import Array, IntArray
 from tellall.algebra.operators.sparse import Sparse
-from tellall.algebra.solvers.base import Enclosure, Gaps, Mask, WholeSystem, enclose
-from tellall.attack.prove.proof import Budget, Ends, Proof, affordable, prove, settle, with_open
+from tellall.algebra.solvers.base import Enclosure, Gaps, Mask, enclose
+from tellall.attack.prove.proof import Proof, prove, search_parts, with_open
+from tellall.attack.prove.search import Budget, Ends
 from tellall.attack.secret import Code, Secret
 from tellall.core.amounts import count_of
 from tellall.people.dataset import Public
@@ -73,7 +74,8 @@ def prove_releases(
     size = np.concatenate([evidence.system.size.astype(np.float64), np.full(wide, -1.0)])
     settles = isinstance(secret, Code) and not secret.exclusive
     zero = (np.arange(size.size) < box.upper.size) & settles
-    searched = _searched(certain, found, Ends(size, zero), effort - proof.steps, interruptible)
+    budget = Budget(effort - proof.steps)
+    searched = search_parts(certain, found, Ends(size, zero), budget, interruptible=interruptible)
     asked, found = slice(None, box.upper.size), searched.box
     joined = replace(
         proof,
@@ -83,12 +85,9 @@ def prove_releases(
         jointly=tables.parts,
         note=f"{tables.words}. It was solved for together with the secret.",
     )
-    doubted = searched.doubted[asked].reshape(evidence.values, -1).any(axis=0)
-    doubt = max(proof.uncertified, int(evidence.groups.counts[doubted].sum()))
-    joined = replace(joined, uncertified=doubt)
     if found.empty or not isinstance(secret, Code):
         return joined
-    return with_open(evidence, secret, joined, searched.left[asked])
+    return with_open(evidence, secret, joined, searched.left[asked], searched.loose[asked])
 
 
 def _not_solved(tables: _Unknown, secret: Secret, box: Enclosure, effort: int) -> str:
@@ -104,39 +103,6 @@ def _not_solved(tables: _Unknown, secret: Secret, box: Enclosure, effort: int) -
     if tables.unknowns > _MOST_UNKNOWNS or tables.entries > _MOST_ENTRIES:
         return f"that would take {tables.unknowns:,} unknown counts, too many to be searched"
     return "" if effort > 0 else "the steps of the search for proofs are used up"
-
-
-@dataclass(frozen=True, eq=False)
-class _Searched:
-    """The box after a search, what is left open, what rests on the solver's word alone, and its steps."""
-
-    box: Enclosure
-    left: Mask
-    doubted: Mask
-    steps: int = 0
-    stopped: bool = False
-
-
-def _searched(certain: Certain, box: Enclosure, ends: Ends, effort: int, interruptible: bool) -> _Searched:
-    """Returns the box after a search in each part."""
-    lower, upper, budget, stopped = box.lower.copy(), box.upper.copy(), Budget(effort), False
-    left, doubted, nobody = (np.zeros(lower.size, dtype=bool) for _ in range(3))
-    if box.empty:
-        return _Searched(box, left, doubted)
-    system = WholeSystem.left_open(certain.operator, certain.low, certain.high, certain.gaps, box)
-    for part in system.parts():
-        place = system.columns[part.columns]
-        left[place] = True
-        if stopped or not affordable(part, budget):
-            continue
-        found = settle(part, ends.take(place), budget, interruptible=interruptible)
-        stopped = found.interrupted
-        if found.empty:
-            nothing = Enclosure(box.lower, box.upper, empty=True)
-            return _Searched(nothing, nobody, nobody | (not found.certified), round(budget.spent))
-        doubted[place] = (found.lower == found.upper) & (not found.certified)
-        lower[place], upper[place], left[place] = found.lower, found.upper, found.open
-    return _Searched(Enclosure(lower, upper, empty=False), left, doubted, round(budget.spent), stopped)
 
 
 # What is unknown, and the equations about it.

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from tellall.algebra.operators.base import Array, IntArray
 from tellall.algebra.solvers.base import Component, Walker
-from tellall.attack.prove.proof import EFFORT, Budget, Wish, find_solution
+from tellall.algebra.solvers.constraints import Constraints
 from tellall.attack.prove.ranges import Ranges
 from tellall.release.joint import Joint
 
@@ -18,7 +18,8 @@ __all__ = ["maximum_entropy", "random_starts", "share_of_solutions"]
 _ROUNDS = 500  # of fitting
 _NEAR = 1e-6  # fitting ends when no row moves by more
 _LITTLE = 0.1  # replaces smaller noisy counts, so that the model rules nothing out
-_FEW = 10  # solutions of a part; if walks find fewer, the integer solver is asked for more
+_FEW = 10  # solutions of a part; if walks find fewer, CP-SAT is asked for more
+_EFFORT = 1000.0  # of that
 
 
 def maximum_entropy(joint: Joint) -> Array:
@@ -94,17 +95,18 @@ def share_of_solutions(
 
 
 def _solutions(part: Component, starts: Array, rng: np.random.Generator) -> Sequence[Array]:
-    """Returns random solutions of a part: by walks, and if these find few, by the integer solver."""
+    """Returns random solutions of a part: by walks, and if these find few, by CP-SAT."""
     walker, found = Walker(part, rng), []
     if walker.able:
         ends, solved = walker.mend(np.clip(starts, part.lower, part.upper))
         found = [x for x in ends[solved] if part.fits(x)]
-    budget = Budget(EFFORT / 10)
-    while len(found) < min(_FEW, len(starts)) and budget.left > 0:
-        x, _ = find_solution(part, budget, Wish(rng.normal(size=part.columns.size)))
-        if x is None:
+    engine, spent = Constraints(part), 0.0
+    while len(found) < min(_FEW, len(starts)) and spent < _EFFORT:
+        answer = engine.find(_EFFORT - spent, direction=rng.normal(size=part.columns.size))
+        spent += answer.cost
+        if answer.solution is None:
             break
-        found.append(x)
+        found.append(answer.solution)
     return found
 
 

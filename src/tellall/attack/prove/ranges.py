@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import final
 
 import numpy as np
 
 from tellall.algebra.operators.base import Array, IntArray
-from tellall.algebra.solvers.base import Component, Mask, Walker, WholeSystem, enclose
-from tellall.attack.prove.certify import is_empty_for_sure
-from tellall.attack.prove.proof import Budget, Wish, affordable, find_solution, list_solutions
+from tellall.algebra.solvers.base import Component, Mask, WholeSystem, enclose
+from tellall.algebra.solvers.constraints import Wishes
+from tellall.attack.prove.search import WALKS, Budget, Search, list_solutions
 from tellall.release.equations import Certain
 
 __all__ = ["Ranges", "find_ranges"]
 
 _LISTED = 10  # unknowns up to which all solutions are listed
-_STEP, _STRIDE = 3.0, 1.0  # steps of a set of walks, and of each walk per thousand entries
-_WALKS = 32  # at once
+_LISTING = 3.0  # effort of that
 _FAR = 0.5  # of the walks hold an unknown at its bound, the others one step beyond what was seen
 
 
@@ -32,8 +32,6 @@ class Ranges:
         One solution; None if none was found.
     empty
         Whether there is no solution.
-    certified
-        Whether all that the integer solver said was checked in whole numbers; it works in floating point.
     parts
         The parts of what bound propagation left open, and which unknowns each of them is about.
     """
@@ -44,7 +42,6 @@ class Ranges:
     solution: Array | None
     empty: bool = False
     steps: int = 0
-    certified: bool = True
     parts: tuple[tuple[Component, IntArray], ...] = ()
 
 
@@ -62,10 +59,9 @@ def find_ranges(
     -----
     Bounds are propagated, and what is left falls into parts that share no unknown (`enclose`,
     `WholeSystem.parts`). In each part solutions are collected by walks: from the starts, then from known
-    solutions with one unknown held beyond the values seen so far. When walks find no more, one integer
-    programme asks for a solution in which at least one unknown, and as many as possible, go beyond the values
-    seen: with m_i the least value seen and c_i ∈ {0, 1}, x_i ≤ m_i − 1 if c_i = 1, likewise above, Σ c ≥ 1.
-    If it has no solution, the values seen are the ranges of all unknowns at once.
+    solutions with one unknown held beyond the values seen so far. When walks find no more, CP-SAT is asked
+    for a solution in which any unknown goes beyond the values seen; if it gives up, one unknown after the
+    other. If there is none, the values seen are the ranges.
     An unknown that no row bounds from above never needs to be larger than the largest low end of a row: it is
     capped there, and its range has no upper end. With ``interruptible``, Ctrl-C ends the search and keeps
     what was found in parts that are finished.
@@ -82,22 +78,21 @@ def find_ranges(
     budget = Budget(effort)
     lower, upper, open_ = box.lower.copy(), box.upper.copy(), nobody
     solution, complete, parts, stopped = box.lower.copy(), True, [], not effort
-    sure = True
-    for part in system.parts():
+    left = system.parts()
+    for part, share in zip(left, budget.parts(len(left)), strict=True):
         place = system.columns[part.columns]
         parts.append((part, place))
         found = Ranges(part.lower, part.upper, np.ones(place.size, dtype=bool), None)
         try:
-            found = found if stopped else _ranges_of(part, budget, starts[:, place])
+            found = found if stopped else _ranges_of(part, share, starts[:, place])
         except KeyboardInterrupt:
             if not interruptible:
                 raise
             stopped = True
         if found.empty:
-            steps = round(budget.spent)
+            steps = round(budget.spent + share.spent)
             top = np.where(endless, np.inf, capped)
-            return Ranges(np.zeros(upper.size), top, nobody, None, True, steps, found.certified)
-        sure &= found.certified
+            return Ranges(np.zeros(upper.size), top, nobody, None, True, steps)
         lower[place], upper[place], open_[place] = found.lower, found.upper, found.open
         if found.solution is None:
             complete = False
@@ -105,7 +100,7 @@ def find_ranges(
             solution[place] = found.solution
     upper = np.where(endless & (upper >= capped), np.inf, upper)
     steps = round(budget.spent)
-    return Ranges(lower, upper, open_, solution if complete else None, False, steps, sure, tuple(parts))
+    return Ranges(lower, upper, open_, solution if complete else None, False, steps, tuple(parts))
 
 
 def _ranges_of(part: Component, budget: Budget, starts: Array) -> Ranges:
@@ -118,12 +113,13 @@ def _ranges_of(part: Component, budget: Budget, starts: Array) -> Ranges:
     if (only := _single(part)) is not None:
         return only
     if n <= _LISTED:
-        budget.take(_STEP)
+        budget.take(_LISTING)
         if (listed := list_solutions(part)) is not None:
             return Ranges(listed.lower, listed.upper, nobody, listed.solution, listed.empty)
-    if not affordable(part, budget):
-        return Ranges(part.lower, part.upper, ~nobody, None)
-    return _Widening(part, budget).run(starts)
+    search = _Widening(part, budget)
+    search.mend(np.clip(starts, part.lower, part.upper))
+    empty = search.run()
+    return search.result(empty)
 
 
 def _single(part: Component) -> Ranges | None:
@@ -136,106 +132,77 @@ def _single(part: Component) -> Ranges | None:
     return Ranges(part.lower, part.upper, np.zeros(part.columns.size, dtype=bool), solution)
 
 
+@final
 @dataclass
-class _Widening:
-    """What was seen of each unknown in the solutions found so far."""
+class _Widening(Search):
+    """What was seen of each of n unknowns; key u asks for less of unknown u, key n + u for more."""
 
-    part: Component
-    budget: Budget
     least: Array = field(init=False)
     most: Array = field(init=False)
-    walker: Walker = field(init=False)
-    seen: list[Array] = field(default_factory=list)
+    reached: Mask = field(init=False)
+    solutions: list[Array] = field(init=False, default_factory=list)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         self.least, self.most = self.part.upper.copy(), self.part.lower.copy()
-        self.walker = Walker(self.part)
+        self.reached = np.zeros(2 * self.least.size, dtype=bool)
 
-    def run(self, starts: Array) -> Ranges:
-        part, nobody = self.part, np.zeros(self.part.columns.size, dtype=bool)
-        self._walks(np.clip(starts, part.lower, part.upper), None)
-        if not self.seen:
-            x, over = find_solution(part, self.budget)
-            if x is None:
-                sure = not over or is_empty_for_sure(part)
-                return Ranges(part.lower, part.upper, ~nobody & (not over), None, over, certified=sure)
-            self._learn(x)
-        while True:
-            self._walk_further()
-            low, high = self._left()
-            if not (low.size or high.size):
-                return self._result(nobody)
-            wish = self._beyond(low, high)
-            x, over = find_solution(part, self.budget, wish)
-            if over:
-                return self._result(nobody, certified=is_empty_for_sure(part, wish))
-            if x is None or not ((x < self.least) | (x > self.most)).any():
-                return self._result((self.least > part.lower) | (self.most < part.upper))
-            self._learn(x)
+    def keys(self) -> IntArray:
+        further = np.concatenate([self.least > self.part.lower, self.most < self.part.upper])
+        return np.flatnonzero(further & ~self.reached)
 
-    def _left(self) -> tuple[IntArray, IntArray]:
-        """Returns the unknowns that may be less, and those that may be more, than was seen."""
-        return np.flatnonzero(self.least > self.part.lower), np.flatnonzero(self.most < self.part.upper)
+    def wishes(self, keys: IntArray) -> Wishes:
+        unknown = keys % self.least.size
+        falls = keys < self.least.size
+        return Wishes(
+            unknown,
+            np.where(falls, self.part.lower[unknown], self.most[unknown] + 1),
+            np.where(falls, self.least[unknown] - 1, self.part.upper[unknown]),
+        )
 
-    def _walks(self, start: Array, held: Mask | None) -> None:
-        """Learns from the solutions that walks from these starts end at."""
-        if self.walker.able and len(start) and self.budget.left > 0:
-            self.budget.take(_STEP + _STRIDE * len(start) * self.part.entries / 1000)
-            ends, solved = self.walker.mend(start, held)
-            for x in ends[solved]:
-                if self.part.fits(x):
-                    self._learn(x)
+    def learn(self, x: Array) -> None:
+        falls, rises = self.part.movable(x)
+        self.solutions.append(x)
+        self.least, self.most = np.minimum(self.least, x - falls), np.maximum(self.most, x + rises)
 
-    def _walk_further(self) -> None:
+    def exclude(self, keys: IntArray) -> None:
+        self.reached[keys] = True
+        n = self.least.size
+        for unknown in np.unique(keys % n).tolist():
+            least = self.least[unknown] if self.reached[unknown] else self.part.lower[unknown]
+            most = self.most[unknown] if self.reached[n + unknown] else self.part.upper[unknown]
+            self.engine.narrow(unknown, least, most)
+
+    def walk(self) -> None:
         """Walks with one unknown held beyond what was seen of it, until few of them get there."""
-        rng = self.walker.rng
+        rng, n = self.walker.rng, self.least.size
         while self.walker.able and self.budget.left > 0:
-            low, high = self._left()
-            unknown = np.concatenate([low, high])
-            near = np.concatenate([self.least[low] - 1, self.most[high] + 1])
-            far = np.concatenate([self.part.lower[low], self.part.upper[high]])
-            target = np.where(rng.random(unknown.size) < _FAR, far, near)
-            if not unknown.size:
+            keys = self.keys()
+            if not keys.size:
                 return
-            if unknown.size > _WALKS:
-                chosen = np.sort(rng.choice(unknown.size, _WALKS, replace=False))
-                unknown, target = unknown[chosen], target[chosen]
-            at = np.arange(unknown.size)
-            start = np.array([self.seen[each] for each in rng.integers(0, len(self.seen), unknown.size)])
+            if keys.size > WALKS:
+                keys = np.sort(rng.choice(keys, WALKS, replace=False))
+            unknown, falls = keys % n, keys < n
+            near = np.where(falls, self.least[unknown] - 1, self.most[unknown] + 1)
+            far = np.where(falls, self.part.lower[unknown], self.part.upper[unknown])
+            target = np.where(rng.random(keys.size) < _FAR, far, near)
+            at = np.arange(keys.size)
+            start = np.array([self.solutions[each] for each in rng.integers(0, len(self.solutions), at.size)])
             start[at, unknown] = target
             held = np.zeros(start.shape, dtype=bool)
             held[at, unknown] = True
-            self._walks(start, held)
+            self.mend(start, held)
             reached = (self.least[unknown] <= target) & (self.most[unknown] >= target)
-            if int(reached.sum()) * 8 < unknown.size:
+            if int(reached.sum()) * 8 < keys.size:
                 return
 
-    def _learn(self, x: Array) -> None:
-        """Widens what was seen by a solution, and by every single step from it."""
-        falls, rises = self.part.movable(x)
-        self.seen.append(x)
-        self.least, self.most = np.minimum(self.least, x - falls), np.maximum(self.most, x + rises)
-
-    def _beyond(self, low: IntArray, high: IntArray) -> Wish:
-        """Returns the wish that a solution goes beyond what was seen, in as many unknowns as possible."""
-        from scipy.sparse import csr_array
-
-        part, n = self.part, self.part.columns.size
-        k, at = low.size + high.size, np.arange(low.size + high.size)
-        # x + (upper − least + 1) c ≤ upper, x − (most + 1 − lower) c ≥ lower, Σ c ≥ 1
-        weight = np.concatenate(
-            [part.upper[low] - self.least[low] + 1, part.lower[high] - self.most[high] - 1, np.ones(k)]
-        )
-        data = np.concatenate([np.ones(k), weight])
-        rows = np.concatenate([at, at, np.full(k, k)])
-        columns = np.concatenate([low, high, n + at, n + at])
-        matrix = csr_array((data, (rows, columns)), shape=(k + 1, n + k))
-        least = np.concatenate([np.full(low.size, -np.inf), part.lower[high], [1.0]])
-        most = np.concatenate([part.upper[low], np.full(high.size + 1, np.inf)])
-        return Wish(np.concatenate([np.zeros(n), -np.ones(k)]), matrix, least, most)
-
-    def _result(self, open_: Mask, *, certified: bool = True) -> Ranges:
+    def result(self, empty: bool) -> Ranges:
         """Returns the ranges seen; for open unknowns, the bounds known before."""
-        lower = np.where(open_, self.part.lower, self.least)
-        upper = np.where(open_, self.part.upper, self.most)
-        return Ranges(lower, upper, open_, self.seen[0], certified=certified)
+        part, n = self.part, self.least.size
+        if self.seen is None:
+            return Ranges(part.lower, part.upper, np.full(n, not empty), None, empty)
+        left = np.zeros(2 * n, dtype=bool)
+        left[self.keys()] = True
+        lower = np.where(left[:n], part.lower, self.least)
+        upper = np.where(left[n:], part.upper, self.most)
+        return Ranges(lower, upper, left[:n] | left[n:], self.seen)

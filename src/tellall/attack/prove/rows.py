@@ -171,11 +171,6 @@ class PossibleRows:
             return Status("uncalibrated", "the law of the errors of a table is unknown, so it was not used")
         return Status("solved")
 
-    @property
-    def certified(self) -> bool:
-        """Whether all that the integer solver said, in floating point, was checked in whole numbers."""
-        return self.found.certified
-
     @cached_property
     def solutions(self) -> Count | None:
         """How many solutions there are; None if rows can occur any number of times."""

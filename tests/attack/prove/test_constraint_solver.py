@@ -71,15 +71,6 @@ def test_both_prove_the_same_people(fair, protect):
     assert same(evidence_of(fair, 30, 2, protect))
 
 
-@pytest.mark.parametrize("protect", PROTECTIONS, ids=repr)
-def test_questions_and_programmes_prove_the_same_people(fair, protect, monkeypatch):
-    evidence = evidence_of(fair, 30, 2, protect)
-    asked = proved_by_us(evidence)
-    monkeypatch.setattr("tellall.attack.prove.proof._asks", lambda _: False)
-    assert asked is not None
-    assert np.array_equal(asked, proved_by_us(evidence))
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("protect", [*PROTECTIONS, ta.Rounding(5)], ids=repr)
 @pytest.mark.parametrize("ways", [2, 3])

@@ -257,6 +257,7 @@ def _counted(found: Reconstruction) -> dict[str, Any]:
         "confident": {f"{level:g}": int((found.confidence >= level).sum()) for level in _LEVELS},
         "proved": int(found.proved.sum()),
         "undecided": found.undecided,
+        "loose": found.loose,
         "possible": str(found.possible or ""),
         "contradiction": _contradiction(found) if found.status.word == "contradictory" else [],
         "cannot_be_told_apart": int(found.evidence.groups.counts[together].sum()),

@@ -75,7 +75,10 @@ def rows(
         str, typer.Option("--absent", help="What an unlisted cell means: zero or unknown.")
     ] = "zero",
     effort: Annotated[
-        int | None, typer.Option("--effort", min=0, help="Steps of the search, about a millisecond each.")
+        int | None,
+        typer.Option(
+            "--effort", min=0, help="Effort of the search, in thousandths of CP-SAT's deterministic time."
+        ),
     ] = None,
     draws: Annotated[int, typer.Option("--draws", min=1, help="Random solutions that rank rows.")] = 100,
     first: Annotated[

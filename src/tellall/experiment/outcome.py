@@ -114,7 +114,9 @@ class Outcome:
         interval. The rest of the advantage is in-sample fit, which says something about a model and not about
         people.
     undecided
-        People for whom the search for proofs used up its steps before it could tell.
+        People for whom the search for proofs used up its effort before it could tell.
+    loose
+        How many of these are where fewer values are published than there are unknowns.
     contradicted
         Whether a proof contradicts the truth: the release is about other people. It then proves nothing.
     status
@@ -179,6 +181,7 @@ class Outcome:
     reliability: tuple[Bin, ...] = ()
     hits: Hits | None = None
     undecided: float = 0
+    loose: float = 0
     beyond_fit: tuple[float, float, float] | None = None
     survives: float | None = None
     possible: int | None = None
@@ -367,6 +370,7 @@ class Outcome:
             else mean_bins([count_bins(risk._confidence, risk.right) for risk in risks]),
             hits=hits,
             undecided=mean_count([attack.undecided for attack in attacks]),
+            loose=mean_count([attack.loose for attack in attacks]),
             survives=survives,
             jointly=attacks[0].proof.jointly,
             unknown=attacks[0].proof.note,
@@ -434,6 +438,7 @@ def add_up(outcomes: Sequence[Outcome], areas: int, *, tried: int = 1) -> Outcom
         promised=_promised_of_areas([outcome.promised for outcome in outcomes]),
         reliability=add_bins([outcome.reliability for outcome in outcomes]),
         undecided=add_counts(outcome.undecided for outcome in outcomes),
+        loose=add_counts(outcome.loose for outcome in outcomes),
     )
 
 

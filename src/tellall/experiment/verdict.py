@@ -148,9 +148,10 @@ def judge_outcome(name: str, found: Outcome, limits: Limits) -> Verdict:
     if not found.undecided:
         return verdict
     left = count_of(found.undecided, "person", "people")
-    return replace(
-        verdict, sentence=f"{verdict.sentence} For {left} the search for proofs ended before it could tell."
-    )
+    said = f"For {left} the search for proofs ended before it could tell"
+    if found.loose == found.undecided:
+        said += "; so few values are published about them that many secrets can be expected to fit"
+    return replace(verdict, sentence=f"{verdict.sentence} {said}.")
 
 
 def with_cells(verdict: Verdict, cells: Sequence[CellReason]) -> Verdict:

@@ -213,7 +213,7 @@ def row_space(operator: LinearOperator) -> tuple[int, npt.NDArray[np.bool_]]:
 # Whole-numbered systems: what bounds leave open, in parts that have nothing in common, and walks in them.
 
 _NEAR = 1e-6  # floating-point room of an end
-_BROKEN = 1e-5  # room of a row whose coefficients are not whole: more than the tolerance of integer solvers
+_BROKEN = 1e-5  # room of a row whose coefficients are not whole: more than the rounding of the ends
 _HASHES = 2  # 64-bit fingerprints of a row
 
 

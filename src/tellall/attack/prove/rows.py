@@ -295,7 +295,8 @@ def rows_from_tables(
         How many people there are: a number, "published" for the number that the releases state, or None for
         an unknown number.
     proof_effort
-        Steps of the search for bounds, about a millisecond each; with 0, bounds are only propagated.
+        Effort of the search for bounds, in thousandths of CP-SAT's deterministic time; with 0, bounds are only
+        propagated.
     draws
         How many random solutions ``likely`` counts.
     rng

@@ -186,10 +186,21 @@ class Reconstruction(InNotebook):
 
     @property
     def undecided(self) -> int:
-        """How many people the search for proofs left open when its steps were used up."""
-        if self._decoded is not None and self._decoded.proved is not None and self.status.settled:
-            return 0  # every secret was listed
-        return self.proof.undecided
+        """How many people the search for proofs left open when its effort was used up."""
+        return 0 if self._listed else self.proof.undecided
+
+    @property
+    def loose(self) -> int:
+        """How many of the `undecided` are where fewer values are published than there are unknowns.
+
+        Many solutions are to be expected there. The others were left open where everybody could be settled.
+        """
+        return 0 if self._listed else self.proof.loose
+
+    @property
+    def _listed(self) -> bool:
+        """Whether every secret was listed."""
+        return self._decoded is not None and self._decoded.proved is not None and self.status.settled
 
     @cached_property
     def survival(self) -> Survival | None:
@@ -278,10 +289,10 @@ def reconstruct(
         device, or the equations cannot be moved to it, the CPU is used, with a warning. The guesses are the
         same.
     proof_effort
-        How many steps, about a millisecond each, the search for proofs may take after the bounds; 0 for
-        bounds alone. It is a number of steps, not a time, so that the same input gives the same proofs.
-        ``undecided`` says how many people were left open when the steps were used up. Ctrl-C ends the search
-        and keeps what is proved.
+        The effort that the search for proofs may take after the bounds, in thousandths of CP-SAT's
+        deterministic time; 0 for bounds alone. It is not a time on the clock, so that the same input gives
+        the same proofs. ``undecided`` says how many people were left open when it was used up. Ctrl-C ends
+        the search and keeps what is proved.
     missing
         How many people the releases count who are not in the view. Read off exact totals if there are any.
     may_include

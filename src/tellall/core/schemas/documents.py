@@ -180,6 +180,9 @@ class Found(_Strict):
     undecided: Annotated[
         People, Field(description="People for whom the search for proofs ended undecided.")
     ] = 0
+    loose: Annotated[
+        People, Field(description="How many of these are where fewer values are published than unknowns.")
+    ] = 0
     learnt: Annotated[dict[str, People], Field(description="Proved alone or exposed, by value.")]
     exposed: dict[str, dict[str, People]]
     luck: LuckDocument

@@ -123,7 +123,7 @@ def reasons_for(evidence: Evidence, person: int, value: int) -> tuple[Reason, ..
     while many < 2 * order.size:
         chosen = order[:many]
         if rows.impossible(chosen, box):
-            return _reasons(evidence, rows, _irreducible(chosen, lambda some: rows.impossible(some, box)))
+            return _reasons(evidence, rows, _needed(rows, chosen, box))
         many *= 2
     return ()
 
@@ -146,11 +146,25 @@ def _contradicting(rows: _Rows, box: Enclosure) -> IntArray:
     every = np.arange(rows.certain.low.size)
     if not rows.impossible(every, box):
         return every[:0]
-    return _irreducible(every, lambda some: rows.impossible(some, box))
+    return _needed(rows, every, box)
 
 
-def _irreducible(rows: IntArray, suffices: Callable[[IntArray], bool]) -> IntArray:
-    """Returns a subset of the rows that suffices, but not without any one of them.
+def _needed(rows: _Rows, chosen: IntArray, box: Enclosure) -> IntArray:
+    """Returns a subset of rows that is impossible in the box, but not without any one published value.
+
+    Rows that hold anyway (everybody has one value) are dropped last: whoever checks the others knows them.
+    """
+
+    def suffices(some: IntArray) -> bool:
+        return rows.impossible(some, box)
+
+    anyway = rows.certain.origin[chosen, 0] < 0
+    published = _irreducible(chosen[~anyway], chosen[anyway], suffices)
+    return np.concatenate([published, _irreducible(chosen[anyway], published, suffices)])
+
+
+def _irreducible(rows: IntArray, given: IntArray, suffices: Callable[[IntArray], bool]) -> IntArray:
+    """Returns a subset of the rows that suffices with those given, but not without any one of them.
 
     Notes
     -----
@@ -160,11 +174,11 @@ def _irreducible(rows: IntArray, suffices: Callable[[IntArray], bool]) -> IntArr
     def within(known: IntArray, fresh: bool, some: IntArray) -> IntArray:
         if fresh and known.size and suffices(known):
             return some[:0]
-        if some.size == 1:
+        if some.size <= 1:
             return some
         first, second = np.array_split(some, 2)
         right = within(np.concatenate([known, first]), True, second)
         left = within(np.concatenate([known, right]), bool(right.size), first)
         return np.concatenate([left, right])
 
-    return within(rows[:0], False, rows)
+    return within(given, True, rows)

@@ -295,8 +295,7 @@ def rows_from_tables(
         How many people there are: a number, "published" for the number that the releases state, or None for
         an unknown number.
     proof_effort
-        Effort of the search for bounds, in thousandths of CP-SAT's deterministic time; with 0, bounds are only
-        propagated.
+        Effort of the search for bounds, in thousandths of CP-SAT's deterministic time; 0 for bounds alone.
     draws
         How many random solutions ``likely`` counts.
     rng

@@ -167,7 +167,7 @@ def _closing(name: str, rows: Sequence[Outcome], page: Path) -> str:
     worst = max(rows, key=lambda row: row.advantage)
     ruled = max((row for row in rows if row.protection == "hidden, rounded"), key=lambda row: row.advantage)
     named = counted(worst.named_right)
-    wrongly = counted(ruled.named - ruled.named_right)
+    wrongly, proved = counted(ruled.named - ruled.named_right), counted(ruled.proved)
     return f"""\
 right      secrets that the attack guesses right
 guess      without it, the strongest of: {", ".join(rows[0].baselines)}
@@ -178,7 +178,7 @@ exposed    right, sure at 0.95, and with three times any baseline's odds
 
 From {worst.statistic} ({worst.protection}), {named} of the {worst.holders} {who} are named.
 With the usual rules, cells under 10 hidden and the others rounded to 5, still
-{counted(ruled.named_right)} are, and {wrongly} other people wrongly. What {counted(ruled.proved)} people answered is proved.
+{counted(ruled.named_right)} are, and {wrongly} other people wrongly; what {proved} people answered is proved.
 A failed attack would not make a release safe.
 
 The page is {page}

@@ -154,6 +154,16 @@ def test_limits_go_along_with_the_unit(statistic):
         assert np.allclose(other, ends[0], rtol=0, atol=1e-4)
 
 
+@pytest.mark.parametrize("unit", [1e-15, 1.0, 1e15])
+def test_nothing_published_makes_nobody_sure(unit):
+    """No unit can be read off anything; intervals of one width made attackers sure of large numbers."""
+    dataset = people(unit)
+    release = ta.publish(dataset, STATISTICS["covariances"], ta.Suppression(1e9 * unit))
+    attack = ta.reconstruct(release, dataset.public)
+    assert not attack.status.settled
+    assert not ta.score(attack, dataset.secret).sure().any()
+
+
 def test_what_others_know_goes_along_with_the_unit():
     sizes = []
     for unit in (1.0, 1e-15, 1e15):

@@ -155,6 +155,11 @@ class Reconstruction(InNotebook):
             raise TypeError("a bit or a category is guessed with a confidence; ask for confidence")
         return np.stack([self._decoded.low, self._decoded.high], axis=1)
 
+    @property
+    def sized(self) -> bool:
+        """Whether anything shows how large real numbers are; if not, their intervals mean nothing."""
+        return not isinstance(self._decoded, DecodedReals) or self._decoded.sized
+
     @cached_property
     def limits(self) -> NumberLimits:
         """The least and the largest number that each person can have, whatever the others have."""

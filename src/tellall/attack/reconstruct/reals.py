@@ -131,6 +131,8 @@ class DecodedReals(Decoded):
         The mean and the standard deviation over people.
     known
         What was known before any release.
+    sized
+        Whether anything shows how large numbers are; if not, the intervals mean nothing.
     """
 
     estimate: Array = field(kw_only=True)
@@ -140,6 +142,7 @@ class DecodedReals(Decoded):
     mean: float = field(kw_only=True)
     spread: float = field(kw_only=True)
     known: Beforehand = field(kw_only=True)
+    sized: bool = field(default=True, kw_only=True)
 
     def times(self, unit: float, known: Beforehand) -> DecodedReals:
         """Returns the same for numbers that are ``unit`` times as large."""
@@ -291,6 +294,7 @@ def _decoded(
         mean=found.mean,
         spread=beforehand.spread or found.spread,
         known=beforehand,
+        sized=bool(values.size or beforehand.spread or np.isfinite(beforehand.high - beforehand.low)),
     )
 
 

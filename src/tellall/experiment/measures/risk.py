@@ -352,6 +352,8 @@ def risks_of(
     fitted = [one.in_sample for one in baselines if one.in_sample is not None]
     estimate = attack.estimate[judged]
     half = np.abs(attack.interval[judged] - estimate[:, None]).max(axis=1)
+    if not attack.sized:
+        half = np.full_like(half, np.inf)
     believed = _believing(half, usual)
     ways = (believed,) if believed.all() else (believed, np.ones_like(believed))
 

@@ -162,7 +162,7 @@ class Correlations(Statistic):
     def in_unit(self, unit: float, values: Array, noise: Noise) -> tuple[Statistic, Array, Noise] | None:
         out, count = values / unit, values.size - self.mean - self.variance
         if self.kind == "correlations":
-            if noise.std > 0:
+            if noise.assumed.std > 0:
                 return None  # one law cannot be about numbers without a unit and others with one
             out[:count] = values[:count]
         if self.variance:

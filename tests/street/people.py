@@ -114,5 +114,6 @@ _READERS = {
 def _folder(package: str) -> Path:
     """Where a package lies; it is not imported, which takes long."""
     found = find_spec(package)
-    assert found is not None and found.submodule_search_locations, f"pip install {package}"
+    assert found is not None, f"pip install {package}"
+    assert found.submodule_search_locations
     return Path(next(iter(found.submodule_search_locations)))

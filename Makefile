@@ -13,11 +13,12 @@ install = $(BIN)/python -m pip install --quiet -e '.[$(1)]'
 create = $(PYTHON) -m venv .venv
 endif
 
-.PHONY: demo test test-kernels lint test-slow test-hostile test-browser test-spark bench docs pictures clean help
+.PHONY: demo test street test-kernels lint test-slow test-hostile test-browser test-spark bench docs pictures clean help
 
 help:
 	@echo 'make demo       set up .venv and run the demonstration on real data'
 	@echo 'make test       set up .venv and run every check (lint, types, layers, tests)'
+	@echo 'make street     ordinary outputs about real people, and generated ones of every kind and size'
 	@echo 'make test-slow  the tests that take long'
 	@echo 'make test-hostile  10,000 bent inputs, and commands killed at any moment'
 	@echo 'make test-browser  the served page in Chromium: clicks, keyboard, axe, kills'
@@ -34,8 +35,8 @@ demo: .venv/.demo
 # commands and workers that tests start would compile every file of the package again, each of them
 unexport PYTHONDONTWRITEBYTECODE
 # one thread per process: threads that wait for each other cost more than they save
-test test-slow test-hostile: export OPENBLAS_NUM_THREADS = 1
-test test-slow test-hostile: export OMP_NUM_THREADS = 1
+test street test-slow test-hostile: export OPENBLAS_NUM_THREADS = 1
+test street test-slow test-hostile: export OMP_NUM_THREADS = 1
 test: lint
 	@$(BIN)/python -m pytest -n auto --dist worksteal
 
@@ -44,6 +45,9 @@ lint: .venv/.dev
 	@$(BIN)/ruff format --check
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
+
+street: .venv/.dev
+	@$(BIN)/python -m pytest -n auto --dist worksteal -m 'not slow' tests/street
 
 test-slow: .venv/.dev
 	@$(BIN)/python -m pytest -n auto --dist worksteal -m slow

@@ -15,7 +15,9 @@ import tellall as ta
 from tellall.experiment.plans.plan import Plan
 from tellall.experiment.trial import Planned
 
-__all__ = ["FACTORS", "Rung", "covering", "fits", "rungs"]
+__all__ = ["FACTORS", "FEWEST", "Rung", "covering", "fits", "pairs_of", "rungs", "sized"]
+
+FEWEST = 4  # people who can be attacked at all
 
 SECRETS = ("2 values", "3 values", "8 values", "1e-9", "1", "1e9")
 NUMBERS = SECRETS[3:]
@@ -56,6 +58,7 @@ FACTORS: dict[str, tuple[Any, ...]] = {
     "columns": (1, 8),
     "groups": ("of one", "of thousands"),
 }
+_MOST_LABELS = 300  # of a table's only column: nobody prints more rows
 _SECRETS: dict[str, tuple[str, ...]] = {
     "tables": SECRETS[:3],
     "rates": SECRETS[:3],
@@ -98,8 +101,8 @@ def covering(
 
     Notes
     -----
-    Greedy: the setting with the most pairs that have not occurred comes next, the first of equals. Nothing is
-    drawn. O(settings × pairs) for each one chosen.
+    Greedy: the setting with the most pairs that have not occurred comes next; of equals the one whose pairs
+    have been used least, and then the first. Nothing is drawn. O(settings × pairs) for each one chosen.
     """
     names = list(factors)
     settings = [
@@ -111,12 +114,13 @@ def covering(
     listed = np.array(
         [[numbers.setdefault(pair, len(numbers)) for pair in pairs_of(setting)] for setting in settings]
     )
-    left = np.ones(len(numbers), dtype=bool)
+    used = np.zeros(len(numbers))
     chosen = []
-    while left.any():
-        best = int(left[listed].sum(axis=1).argmax())
+    while not used.all():
+        new = (used[listed] == 0).sum(axis=1)
+        best = int(np.lexsort((used[listed].sum(axis=1), -new))[0])
         chosen.append(settings[best])
-        left[listed[best]] = False
+        used[listed[best]] += 1
     return chosen
 
 
@@ -149,7 +153,7 @@ class Rung:
         return float(self.secret) if self.secret in NUMBERS else 1.0
 
     def dataset(self, people: int | None = None) -> ta.Dataset:
-        """The people: alike by thousands or each alone, with a secret that depends a little on the first column."""
+        """The people: alike by thousands or each alone; the secret depends a little on one column."""
         n = people or self.people
         rng = np.random.default_rng(17)
         first, second = rng.integers(0, 2, n), rng.integers(0, 2, n)
@@ -160,7 +164,7 @@ class Rung:
             kinds = (first, second, first ^ second, first & second, first | second)
             table = {f"c{j}": kinds[j % len(kinds)].astype(float) for j in range(self.columns)}
         if self.columns == 1 and self.groups == "of one" and self.statistic in ("tables", "rates"):
-            table = {"c0": np.array([f"p{i}" for i in rng.permutation(n)])}
+            table = {"c0": np.array([f"p{i % _MOST_LABELS}" for i in rng.permutation(n)])}
         table["secret"] = self._secret(first, rng)
         kind = "reals" if self.secret in NUMBERS else ("bits" if self.secret == SECRETS[0] else "categories")
         public = [name for name in table if name != "secret"]
@@ -186,7 +190,7 @@ class Rung:
             "tables": lambda: ta.Marginals(ways),
             "rates": lambda: ta.Marginals(ways, scale="rates"),
             "subsets": lambda: ta.SubsetCounts([*middle, f"c0 > {self.people // 2}"]),
-            "predicates": lambda: ta.Predicates("and", ways=min(2, self.columns)),
+            "predicates": lambda: ta.Predicates("and", ways=ways),
             "error rates": lambda: ta.ErrorRates([*middle, f"c0 > {self.people // 2}"]),
             "survival": lambda: ta.SurvivalCurve("c0"),
             "sums": lambda: ta.Sums(ways, counts=True),
@@ -219,7 +223,16 @@ class Rung:
         return made[self.protection]()
 
 
+def sized(enough: bool) -> dict[str, tuple[Any, ...]]:
+    """The factors with numbers of people that can be attacked, or with those that are refused."""
+    people = tuple(n for n in FACTORS["people"] if (n >= FEWEST) == enough)
+    return {**FACTORS, "people": people}
+
+
 @cache
-def rungs() -> tuple[Rung, ...]:
-    """The covering design, in the order in which it was chosen."""
-    return tuple(Rung(**setting) for setting in covering(FACTORS, fits))
+def rungs(enough: bool) -> tuple[Rung, ...]:
+    """The covering design for enough people or for too few, in the order in which it was chosen.
+
+    There are two, so that no two settings occur together only where everything is refused.
+    """
+    return tuple(Rung(**setting) for setting in covering(sized(enough), fits))

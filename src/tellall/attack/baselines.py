@@ -16,6 +16,7 @@ from tellall.algebra.operators.compose import SPARSE, RowScale, RowSelect, Stack
 from tellall.attack.secret import Real, Secret
 from tellall.core.errors import CannotLinearise, invalid
 from tellall.core.work import doing, one_thread
+from tellall.people.areas import FEWEST
 from tellall.people.bits import Patterns
 from tellall.people.dataset import Public
 from tellall.release.numbers import power_of_two
@@ -146,8 +147,8 @@ def _in_unit(truth: Truth, secret: Secret) -> tuple[Truth, float]:
 
 
 def _check(truth: npt.ArrayLike, public: Public, secret: Secret) -> Truth:
-    if public.n < 4:
-        raise invalid("people", "4 or more, to compare an attack with a baseline", public.n)
+    if public.n < FEWEST:
+        raise invalid("people", f"{FEWEST} or more, to compare an attack with a baseline", public.n)
     return secret.check(truth, public.n)
 
 

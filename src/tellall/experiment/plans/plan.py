@@ -29,7 +29,7 @@ from tellall.experiment.plans.mistakes import (
 from tellall.experiment.trial import Planned
 from tellall.experiment.verdict import Limits, sensitive_codes
 from tellall.people import readers
-from tellall.people.areas import split, values_as_text
+from tellall.people.areas import FEWEST, split, values_as_text
 from tellall.people.counting.stored import Stored, scan
 from tellall.people.dataset import Dataset
 from tellall.release import catalogue
@@ -330,6 +330,9 @@ class Plan:
             raise invalid("dataset", "one with a secret, to be audited", "no secret")
         if self.secret and self.secret != dataset.secret_name:
             raise invalid("secret", f"that of the dataset ('{dataset.secret_name}')", f"'{self.secret}'")
+        if self.by is None and dataset.n < FEWEST:
+            rule = f"{FEWEST} or more, to compare an attack with a baseline"
+            raise invalid("people", rule, dataset.n, "What is published about so few is about each of them.")
         if not dataset.levels:
             self.cells.least(dataset)
         public = dataset.public if self.by is None else split(dataset, self.by)[0].whole.public

@@ -16,7 +16,7 @@ from tests.street.people import people_of
 __all__ = ["CASES", "LABELS", "Case"]
 
 LABELS = {"harmless": 0, "dangerous": 1}  # the exit code that each deserves
-_PEOPLE = ("where", "first", "every", "make", "cut")
+_PEOPLE = ("where", "first", "every", "make", "cut", "labels")
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,6 +22,7 @@ def people_of(
     every: int = 1,
     make: Mapping[str, str] | None = None,
     cut: Mapping[str, Sequence[Any]] | None = None,
+    labels: Sequence[str] = (),
     columns: Sequence[str] | None = None,
 ) -> pd.DataFrame:
     """The people of a data set as one row each, those with gaps in the columns left out.
@@ -41,6 +42,8 @@ def people_of(
         New columns, each an expression of pandas over the others; true and false become 1 and 0.
     cut
         New columns of few values: the column that is cut, then its cut points.
+    labels
+        Columns of whole numbers that are names of places and the like; they become text.
     columns
         The columns that are kept; all by default.
     """
@@ -52,6 +55,8 @@ def people_of(
         labels = [f"to {points[0]}", *(f"to {point}" for point in points[1:]), f"over {points[-1]}"]
         edges = [float("-inf"), *points, float("inf")]
         frame[name] = pd.cut(frame[column], edges, labels=labels)
+    for name in labels:
+        frame[name] = [f"no {value}" for value in frame[name]]
     if where:
         frame = frame.query(where)
     frame = frame[list(columns) if columns is not None else list(frame)].dropna()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterator
 from functools import cache
@@ -13,7 +14,7 @@ import numpy as np
 
 import tellall as ta
 
-TOKEN = re.compile(r"[+−]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:e[+-]?\d+)?")
+TOKEN = re.compile(r"[+−]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:e[+−-]?\d+)?")
 # numbers that sentences of every page have: intervals and confidences, "in 100", levels of a curve
 ALWAYS = {"95", "99", "100", "0.95", "0.99", "1", "2", "3", "0"}
 # drawn examples are invented; charts have axes; plans, hashes and versions are told by tests of their own
@@ -67,7 +68,9 @@ def forms(number: float) -> set[str]:
     tenths = f"{100 * number:z.1f}"
     digits = {f"{100 * number:g}", f"{number:.3g}", f"{number:g}", f"{number:,.0f}", f"{number:.4g}"}
     signs = {f"{100 * number:+z.1f}", tenths, f"{number:+z.3g}", f"{number:.2f}"}
-    return {one.replace("-", "−") if "e" not in one else one for one in digits | signs}
+    if math.isfinite(number):
+        digits |= {f"{float(f'{number:.3g}'):,.0f}"}  # large ones in three digits and zeros
+    return digits | signs | {one.replace("-", "−") for one in digits | signs}
 
 
 def derived(document: dict[str, Any]) -> Iterator[float]:

@@ -96,7 +96,7 @@ def derived(document: dict[str, Any]) -> Iterator[float]:
                 yield from (part["right"] / part["said"], round(100 * part["low"]), round(100 * part["high"]))
         if found["real"]:
             yield from (found["in_sample"] / unit, abs(found["advantage"]) / unit)
-            yield from (abs(value) / unit for value in found["beyond_fit"] or ())
+            yield from (one / unit for value in found["beyond_fit"] or () for one in (value, abs(value)))
         else:
             yield from (round(share * people) for share in (found["accuracy"], usual))
             yield from (abs(value) for value in (found["advantage"], *found["interval"]))

@@ -52,9 +52,9 @@ def people_of(
         made = frame.eval(expression)
         frame[name] = made.astype(int) if made.dtype == bool else made
     for name, (column, *points) in (cut or {}).items():
-        labels = [f"to {points[0]}", *(f"to {point}" for point in points[1:]), f"over {points[-1]}"]
+        called = [*(f"to {point}" for point in points), f"over {points[-1]}"]
         edges = [float("-inf"), *points, float("inf")]
-        frame[name] = pd.cut(frame[column], edges, labels=labels)
+        frame[name] = pd.cut(frame[column], edges, labels=called)
     for name in labels:
         frame[name] = [f"no {value}" for value in frame[name]]
     if where:

@@ -399,6 +399,24 @@ def test_the_slider_by_area(browser, finished):
             until(lambda: "cheapest here that passes" in page.inner_text(".point"))
 
 
+def test_what_was_asked_for_last_is_shown_however_late_the_rest_is_answered(browser, finished):
+    held: list[Any] = []
+    with tab(browser) as page:
+        page.goto(f"{first_case(page, finished, 1)}/fix")
+        page.wait_for_selector(".range")
+        page.route("**/point?*", lambda route: route.continue_() if held else held.append(route))
+        page.focus(".range")
+        page.keyboard.press("Home")
+        page.keyboard.press("ArrowRight")
+        until(lambda: page.wait_for_timeout(20) or held)
+        page.select_option("#area-0", "south")
+        page.wait_for_timeout(500)
+        held[0].continue_()
+        until(lambda: "In south alone" in page.inner_text(".point"))
+        page.wait_for_timeout(500)
+        assert "In south alone" in page.inner_text(".point")
+
+
 def test_the_report_prints_to_a_pdf(browser, finished):
     with tab(browser) as page:
         case = first_case(page, finished)

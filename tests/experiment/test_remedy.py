@@ -18,7 +18,7 @@ from tellall.experiment.plans.draft import as_toml
 from tellall.experiment.plans.places import places_of
 from tellall.experiment.plans.plan import Plan
 from tellall.experiment.remedy import _RemedySearch, _Tried, find_remedy, with_remedy
-from tellall.experiment.trial import Planned, Setting
+from tellall.experiment.trial import Planned, Setting, SharedSystem, Trial
 
 
 def people_of(seed: int = 0, n: int = 80) -> ta.Dataset:
@@ -279,3 +279,57 @@ def test_a_plan_by_area_has_a_remedy_and_culprits_over_all_areas(people):
     assert audited_again(kept, audit, 7) == "pass"
     assert audit.culprits["learnt"] == audit.limits.count(audit.findings[0].outcome.learnt)
     AuditDocument.model_validate_json(store.dump(audit.document))
+
+
+class Killed(BaseException):
+    """As if the process had ended here."""
+
+
+class Attacks:
+    """Counts attacks as they are made, and ends the process before one of them."""
+
+    def __init__(self, monkeypatch, last: float = np.inf) -> None:
+        self.made, self.last = 0, last
+        for owner, name in ((Trial, "_alone"), (SharedSystem, "attack")):
+            monkeypatch.setattr(owner, name, self._counted(getattr(owner, name)))
+
+    def _counted(self, function):
+        def called(*arguments):
+            if self.made >= self.last:
+                raise Killed
+            self.made += 1
+            return function(*arguments)
+
+        return called
+
+
+@pytest.mark.parametrize("by", [None, "town"])
+def test_a_search_that_was_killed_goes_on_where_it_was(people, tmp_path, monkeypatch, by):
+    columns = {column.name: people.public.codes[j] for j, column in enumerate(people.public.columns)}
+    town = np.where(np.arange(people.n) % 2, "north", "south")
+    frame = {**columns, "town": town, "ill": people.secret}
+    plan = {**PLAN, "limit": 0.4, **({"by": by} if by else {})}
+
+    made: list[int] = []
+
+    def audited(work: str, last: float = np.inf) -> ta.Audit | None:
+        with monkeypatch.context() as patch:
+            counted = Attacks(patch, last)
+            try:
+                crowd = ta.Dataset.from_frame(frame, secret="ill")
+                return ta.audit(crowd, plan, work=tmp_path / work, remedy=True)
+            except Killed:
+                return None
+            finally:
+                made.append(counted.made)
+
+    whole = audited("other")
+    assert whole is not None
+    assert len(whole.remedy["tried"]) > 2
+    while audited("work", last=made[0] // 4) is None:
+        assert made[-1] == made[0] // 4
+        assert len(made) < 10
+    again = audited("work")
+    assert sum(made[1:]) <= made[0] + 2 * len(made)  # an attack that was not finished is made again
+    assert made[-1] == 0
+    assert again.document == whole.document

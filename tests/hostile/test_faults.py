@@ -110,10 +110,13 @@ def test_a_place_that_cannot_be_written_is_one_sentence(command, folder):
     assert ended.error.count("\n") == 1
 
 
-def start(folder: Path, jobs: int, mark: str, **environment: str) -> subprocess.Popen[bytes]:
+def start(
+    folder: Path, jobs: int, mark: str, *, search: bool = False, **environment: str
+) -> subprocess.Popen[bytes]:
     """The audit as a command of its own, with a mark that its workers carry too."""
     command = [sys.executable, "-m", "tellall", "audit", "plan.toml", "-o", "out", "--jobs", str(jobs), "-q"]
-    command.append("--no-remedy")  # it comes after the verdict is written, and takes longer than that
+    if not search:  # it comes after the verdict is written, and takes longer than that
+        command.append("--no-remedy")
     (folder / "tmp").mkdir(exist_ok=True)
     environment |= {"TELLALL_MARK": mark, "TMPDIR": str(folder / "tmp")}
     return subprocess.Popen(
@@ -192,6 +195,28 @@ def test_killed_at_any_moment_an_audit_goes_on_to_the_same_numbers_and_leaves_no
         name for name in set(os.listdir("/dev/shm")) - shared if "joblib" in name or "tellall" in name
     ]
     print(f"killed {killed} times of {tried}")
+
+
+@pytest.mark.hostile
+@pytest.mark.parametrize("kind", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+def test_stopped_during_the_search_for_a_remedy_the_same_command_goes_on_with_it(kind, folder):
+    ended(start(folder, 1, "whole", search=True))
+    expected = numbers(folder)
+    assert expected["remedy"] is not None
+    (folder / "out" / "audit.json").unlink()
+    process = start(folder, 1, f"search{kind}", search=True)
+    until = time.monotonic() + 120
+    while len(list(folder.glob("out/.work/remedy/*/*.json"))) < 3 and process.poll() is None:
+        assert time.monotonic() < until
+        time.sleep(0.01)
+    process.send_signal(kind)
+    process.communicate(timeout=60)
+    assert numbers(folder)["remedy"] is None  # the verdict is there
+    before = {path: path.read_bytes() for path in folder.glob("out/.work/**/*.json")}
+    assert len(before) >= 3
+    ended(start(folder, 1, "again", search=True))
+    assert numbers(folder) == expected
+    assert sorted(os.listdir(folder / "out")) == ["audit.json", "report.html"]
 
 
 @pytest.mark.parametrize("kind", [signal.SIGTERM, signal.SIGINT])

@@ -57,6 +57,7 @@ __all__ = [
 
 _LONG, _TOO_LONG = 60, 900  # seconds: longer audits are announced, or need --force
 EXIT_CODES = {"pass": DONE, "fail": FAILED, "review": UNSETTLED}
+_GOES_ON = "the same command goes on with the search"
 _LISTED = 3  # reasons in one message
 
 Plan = Annotated[
@@ -202,6 +203,7 @@ def audit(
     asked += ["--acro", acro.name] if acro is not None else []
     asked += ["--policy", policy.name] if policy is not None else []
     pieces = "attacks" if chosen.by is None else "areas"
+    work = folder / ".work" if chosen.by is None else kept_beside(folder)
     with (
         resumable(kept=True, words=pieces) as through,
         progress_bar(talk, "attacking", quiet=quiet) as progress,
@@ -213,7 +215,7 @@ def audit(
             processes=workers.processes,
             device=chosen.device,
             cluster=cluster,
-            work=folder / ".work" if chosen.by is None else kept_beside(folder),
+            work=work,
             name=(data or Path(chosen.data)).name,
             command=shlex.join(["tellall", "audit", *asked, "--seed", str(chosen.seed), *where]),
         )
@@ -227,8 +229,6 @@ def audit(
         ),
     )
     page = result.save(folder)
-    if not (folder / ".work").is_symlink():  # the page has the findings now
-        shutil.rmtree(folder / ".work", ignore_errors=True)
     for text in audit_text(result.document):
         talk.print(text)
     for line in (*audit_lines(result.document), *attacker_lines(result.document)):
@@ -238,16 +238,19 @@ def audit(
     changeable = outputs is None and not chosen.forbidden and not no_remedy
     if result.attacks.word != "pass" and result.worst is not None and changeable:
         if force or expected.remedy(workers.count) <= _TOO_LONG:
-            result = _explained(people, result, folder, talk, workers, quiet=quiet)
+            result = _explained(people, result, folder, work, talk, workers, quiet=quiet)
         else:
             result = without_remedy(
                 result, "There was no search for a remedy: with this many people it takes too long."
             )
             result.save(folder)
+            _forget(folder)
             talk.print(
                 "The search for a remedy is left out: it takes too long with this many people. "
                 "--force runs it."
             )
+    else:
+        _forget(folder)
     _write_summaries(result.document, markdown, junit, talk)
     if decision:
         about = [folder / "audit.json", *([] if plan is None else [plan]), *_files_of(outputs)]
@@ -392,33 +395,49 @@ def _files_of(outputs: OutputFolder | None) -> list[Path]:
 
 
 def _explained(
-    people: Dataset, audit: Audit, folder: Path, talk: Console, workers: Workers, *, quiet: bool
+    people: Dataset,
+    audit: Audit,
+    folder: Path,
+    work: Path | None,
+    talk: Console,
+    workers: Workers,
+    *,
+    quiet: bool,
 ) -> Audit:
     """The audit with its remedy, saved again and printed; unchanged if the search fails or is stopped."""
     from tellall.experiment.culprits import with_culprits
-    from tellall.experiment.plans.places import places_of
+    from tellall.experiment.plans.places import kept_in, places_of
     from tellall.experiment.remedy import with_remedy
 
     try:
         places = places_of(people, audit.plan)
-        with progress_bar(talk, "what each part adds", quiet=quiet) as progress:
-            found = with_culprits(people, places, audit, progress, workers)
-        with progress_bar(talk, "looking for a remedy", quiet=quiet) as progress:
-            found = with_remedy(places, found, progress, workers)
+        with kept_in(work, people, audit.plan) as kept:
+            with progress_bar(talk, "what each part adds", quiet=quiet) as progress:
+                found = with_culprits(people, places, audit, progress, workers, kept)
+            with progress_bar(talk, "looking for a remedy", quiet=quiet) as progress:
+                found = with_remedy(places, found, progress, workers, kept)
     except Stopped as stop:
-        raise Stopped(
-            stop.exit_code, f"stopped; the verdict is kept in {folder}, without a remedy."
-        ) from None
+        sentence = f"stopped; the verdict is kept in {folder}, without a remedy; {_GOES_ON}."
+        raise Stopped(stop.exit_code, sentence) from None
     except KeyboardInterrupt:
-        talk.print(f"The search for a remedy was stopped; the verdict stands, and is kept in {folder}.")
+        talk.print(f"The search for a remedy was stopped; the verdict stands, in {folder}; {_GOES_ON}.")
         return audit
     except (TellallError, MemoryError) as error:
+        _forget(folder)
         talk.print(f"The search for a remedy failed; the verdict stands. {one_line(str(error), 300)}")
         return audit
     found.save(folder)
+    _forget(folder)
     if found.remedy is not None:
         talk.print(found.remedy["sentence"])
     return found
+
+
+def _forget(folder: Path) -> None:
+    """Removes what was kept in case the command stops: the page has it all. Finished areas stay."""
+    for kept in (folder / ".work", folder / ".areas" / "remedy"):
+        if not kept.is_symlink() and not kept.parent.is_symlink():
+            shutil.rmtree(kept, ignore_errors=True)
 
 
 def _reasons(document: dict[str, Any]) -> str:

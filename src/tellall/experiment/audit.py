@@ -72,8 +72,9 @@ def audit(
     cluster
         The address of a Dask scheduler, ``tcp://host:port``, to run them there; the people go there too.
     work
-        A folder where every finished finding, or area, is kept, so that a run that was stopped continues
-        there. It can serve many audits, one at a time. Only the areas of the last audit are kept.
+        A folder where every finished finding, or area, and every attack of the search for a remedy is kept,
+        so that a run that was stopped continues there. It can serve many audits, one at a time. Only the
+        areas of the last audit are kept.
     device
         Where equations are solved: "cpu", "cuda", "cuda:1"; see `reconstruct`.
     name, command
@@ -107,7 +108,7 @@ def audit(
             one = replace(chosen, attackers=(attacker,))
             audits.append(_by_one(dataset, one, workers, kept, told, called, command, each))
     done = worst_first(audits)
-    return _with_remedy(dataset, done, workers) if remedy else done
+    return _with_remedy(dataset, done, workers, work) if remedy else done
 
 
 def _part_of(progress: Progress | None, number: int, parts: int) -> Progress | None:
@@ -156,13 +157,15 @@ def compared_rules(
     return rules_of(people, published, rules)
 
 
-def _with_remedy(dataset: Dataset, done: Audit, workers: Workers) -> Audit:
+def _with_remedy(dataset: Dataset, done: Audit, workers: Workers, work: str | Path | None) -> Audit:
     from tellall.experiment.culprits import with_culprits
-    from tellall.experiment.plans.places import places_of
+    from tellall.experiment.plans.places import kept_in, places_of
     from tellall.experiment.remedy import with_remedy
 
     places = places_of(dataset, done.plan)
-    return with_remedy(places, with_culprits(dataset, places, done, None, workers), None, workers)
+    with kept_in(work, dataset, done.plan) as kept:
+        found = with_culprits(dataset, places, done, None, workers, kept)
+        return with_remedy(places, found, None, workers, kept)
 
 
 def jobs_alone(plan: Plan) -> list[Job]:

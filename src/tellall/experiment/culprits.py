@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from tellall.experiment.findings import Finding
 from tellall.experiment.measures.disclosure import Crowd, most_telling
 from tellall.experiment.measures.risk import Mask, Risk
 from tellall.experiment.outcome import Outcome
-from tellall.experiment.plans.places import Place, attack_apart, together
+from tellall.experiment.plans.places import Form, Kept, Place, attack_apart, planned_identity, together
 from tellall.experiment.trial import Planned, Setting, Trial
 from tellall.experiment.verdict import Limits
 from tellall.people.dataset import Dataset, Public
@@ -37,9 +37,10 @@ def with_culprits(
     audit: Audit,
     progress: Progress | None = None,
     workers: Workers | None = None,
+    kept: Kept | None = None,
 ) -> Audit:
     """The audit with what each part of its worst set of releases adds, and who is given away."""
-    return replace(audit, culprits=find_culprits(dataset, places, audit, progress, workers))
+    return replace(audit, culprits=find_culprits(dataset, places, audit, progress, workers, kept))
 
 
 def find_culprits(
@@ -48,11 +49,12 @@ def find_culprits(
     audit: Audit,
     progress: Progress | None = None,
     workers: Workers | None = None,
+    kept: Kept | None = None,
 ) -> dict[str, Any] | None:
     """What each part of the worst set of releases adds, as plain data; None where the plan passes.
 
     ``progress`` is called with (attacks made, attacks in all) after the whole and after each part.
-    ``workers`` make the attacks; the numbers do not depend on them.
+    ``workers`` make the attacks; the numbers do not depend on them. Finished attacks are ``kept`` (`kept_in`).
 
     Notes
     -----
@@ -75,7 +77,7 @@ def find_culprits(
         (each, audit.plan.seed, decoder, limits) for each in (releases, *(one.releases for one in tried))
     ]
     found = []
-    for one in attack_apart(_attacked, places, pieces, workers):
+    for one in attack_apart(_attacked, places, pieces, workers, kept, _FORM):
         found.append(one)
         tell(1)
     if isinstance(found[0], TellallError):
@@ -110,6 +112,34 @@ def _attacked(
     except TellallError as error:
         return error
     return together(outcomes), masks
+
+
+def _identity(work: tuple[tuple[Planned, ...], int, str, Limits]) -> list[Any] | None:
+    """What decides the answer to a piece, as plain data; None if own classes do."""
+    releases, seed, decoder, limits = work
+    known = planned_identity(releases)
+    return None if known is None else [known, seed, decoder, asdict(limits)]
+
+
+def _to_plain(found: tuple[Outcome, list[Mask]] | TellallError) -> dict[str, Any]:
+    if isinstance(found, TellallError):
+        return {"reason": str(found)}
+    outcome, masks = found
+    packed = [[int(mask.size), np.packbits(mask).tobytes().hex()] for mask in masks]
+    return {"outcome": outcome.to_plain(), "learnt": packed}
+
+
+def _parsed(plain: dict[str, Any]) -> tuple[Outcome, list[Mask]] | TellallError:
+    if "reason" in plain:
+        return TellallError(str(plain["reason"]))
+    masks = [
+        np.unpackbits(np.frombuffer(bytes.fromhex(packed), np.uint8), count=size).astype(bool)
+        for size, packed in plain["learnt"]
+    ]
+    return Outcome.from_plain(plain["outcome"]), masks
+
+
+_FORM = Form("culprits", _identity, _to_plain, _parsed)
 
 
 def _worst(audit: Audit) -> Finding | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from tellall.attack.prove.proof import EFFORT
@@ -19,7 +19,7 @@ from tellall.experiment.families import least_scale
 from tellall.experiment.findings import Finding, Skipped
 from tellall.experiment.outcome import Outcome
 from tellall.experiment.plans.draft import as_toml
-from tellall.experiment.plans.places import Place, attack_apart, together
+from tellall.experiment.plans.places import Form, Kept, Place, attack_apart, planned_identity, together
 from tellall.experiment.plans.plan import Plan
 from tellall.experiment.trial import Planned, Trial, affordable
 from tellall.experiment.verdict import Limits, Verdict, judge_area, judge_outcome, judged_areas, with_rules
@@ -76,9 +76,10 @@ def with_remedy(
     audit: Audit,
     progress: Progress | None = None,
     workers: Workers | None = None,
+    kept: Kept | None = None,
 ) -> Audit:
     """The audit with the cheapest change of its plan that passes; unchanged if it passes already."""
-    return replace(audit, remedy=find_remedy(places, audit, progress, workers))
+    return replace(audit, remedy=find_remedy(places, audit, progress, workers, kept))
 
 
 def without_remedy(audit: Audit, sentence: str) -> Audit:
@@ -91,6 +92,7 @@ def find_remedy(
     audit: Audit,
     progress: Progress | None = None,
     workers: Workers | None = None,
+    kept: Kept | None = None,
 ) -> dict[str, Any] | None:
     """The cheapest change of a plan that passes, as plain data.
 
@@ -105,6 +107,8 @@ def find_remedy(
     workers
         The workers that make the attacks. Several at once make some attacks that turn out not to be needed;
         the answer is the same.
+    kept
+        Where finished attacks are kept (`kept_in`), so that a search that was stopped continues there.
 
     Notes
     -----
@@ -128,7 +132,7 @@ def find_remedy(
     if not places:
         return _document(None, "No area has enough people to be attacked; publish nothing by area.")
     with one_thread():
-        return _RemedySearch(places, audit, progress, workers).run()
+        return _RemedySearch(places, audit, progress, workers, kept).run()
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,6 +160,23 @@ class _Piece:
 
 
 _Judged = tuple[int, str, Verdict]  # a draw, the decoder that attacked it, and the verdict
+
+
+def _identity(piece: _Piece) -> list[Any] | None:
+    """What decides the verdicts of a piece, as plain data; None if own classes do."""
+    sets = [planned_identity(releases) for releases in piece.sets]
+    if None in sets:
+        return None
+    draws = [piece.draws.start, piece.draws.stop, piece.slow]
+    return [sets, piece.decoders, draws, piece.seed, piece.effort, asdict(piece.limits), piece.areas]
+
+
+_FORM = Form(
+    "remedy",
+    _identity,
+    lambda found: {"judged": [[draw, decoder, verdict.as_json()] for draw, decoder, verdict in found]},
+    lambda plain: [(int(draw), str(name), Verdict(**verdict)) for draw, name, verdict in plain["judged"]],
+)
 
 
 def _verdicts(places: Sequence[Place], piece: _Piece) -> list[_Judged]:
@@ -228,12 +249,14 @@ class _RemedySearch:
         audit: Audit,
         progress: Progress | None = None,
         workers: Workers | None = None,
+        kept: Kept | None = None,
     ) -> None:
         largest = max(places, key=lambda place: place.setting.people.n).setting
         self.places, self.setting = places, largest  # all areas have the same columns
         self.people = sum(place.setting.people.n for place in places)
         self.limits: Limits = audit.limits
         self.plan, self.progress, self.workers = audit.plan, progress, workers or Workers()
+        self.kept = kept
         # least squares on many draws of noise shares one decomposition, which is not made twice
         self.whole = all(len(place.setting.people.patterns) <= MOST_UNKNOWNS for place in places)
         self.seed = (audit.plan.seed + _FRESH) % 2**63
@@ -390,7 +413,7 @@ class _RemedySearch:
         """The verdicts of some pieces, all of which are attacked."""
         if self.made >= self.most:
             raise _SpentError
-        return list(attack_apart(_verdicts, self.places, pieces, self.workers))
+        return list(attack_apart(_verdicts, self.places, pieces, self.workers, self.kept, _FORM))
 
     def _pieces(self, change: Change, decoders: Sequence[str], draws: int) -> list[_Piece]:
         """The attacks on a change: draw by draw, or all draws in one where they share a decomposition."""

@@ -21,7 +21,7 @@ from tellall.core.version import __version__
 from tellall.experiment.audit import audit, jobs_alone, jobs_together
 from tellall.experiment.document import Audit
 from tellall.experiment.findings import Finding, Job, Skipped
-from tellall.experiment.plans.places import Place, places_of
+from tellall.experiment.plans.places import Place, kept_in, places_of
 from tellall.experiment.plans.record import record_of, sha256_of
 from tellall.people.dataset import Dataset
 from tellall.serve.cases import Case, now
@@ -128,7 +128,7 @@ def _run(case: Case, notes: _Notes) -> None:
         raise InvalidInput(f"Nothing in the plan could be attacked. {' '.join(reasons)}")
     if found.verdict.word != "pass" and not plan.forbidden:  # no change helps where the rules forbid
         places = places_of(people, found.plan)
-        found = _explained(people, places, found, notes, Workers(processes))
+        found = _explained(case, people, places, found, notes, Workers(processes))
         found.save(case.folder / "audit")
         _look_closer(case, people, places, found, notes)
         _measure(case, places, found, notes)
@@ -147,16 +147,17 @@ def _keep(case: Case, found: Audit, version: str) -> None:
 
 
 def _explained(
-    people: Dataset, places: Sequence[Place], found: Audit, notes: _Notes, workers: Workers
+    case: Case, people: Dataset, places: Sequence[Place], found: Audit, notes: _Notes, workers: Workers
 ) -> Audit:
     """The audit with what each part of the plan adds, and with the cheapest change that passes."""
     from tellall.experiment.culprits import with_culprits
     from tellall.experiment.remedy import with_remedy
 
-    notes.write(stage="culprits", done=0, total=0)
-    found = with_culprits(people, places, found, notes.progress, workers)
-    notes.write(stage="remedy", done=0, total=0)
-    return with_remedy(places, found, notes.progress, workers)
+    with kept_in(case.folder / "work", people, found.plan) as kept:
+        notes.write(stage="culprits", done=0, total=0)
+        found = with_culprits(people, places, found, notes.progress, workers, kept)
+        notes.write(stage="remedy", done=0, total=0)
+        return with_remedy(places, found, notes.progress, workers, kept)
 
 
 def _look_closer(case: Case, people: Dataset, places: Sequence[Place], found: Audit, notes: _Notes) -> None:

@@ -1,7 +1,6 @@
 """From a file to an exported decision, request by request."""
 
 import json
-import os
 import re
 import sys
 import tomllib
@@ -193,17 +192,6 @@ def test_foresight_comes_before_any_attack(client):
     assert re.search(r"\d+ equations about 20 people", page)
     assert "guessed right" in page
     assert client.case().audit is None
-
-
-def test_the_time_foreseen_is_that_of_the_command_line(client, monkeypatch):
-    planned(client)
-    for load, more in ((0.0, 1.0), (9.0, 5.0)):  # the machine may have become busy since the page was made
-        monkeypatch.setattr(os, "cpu_count", lambda: 2)
-        monkeypatch.setattr(os, "getloadavg", lambda load=load: (load, 0.0, 0.0), raising=False)
-        plan = client.case().plan
-        told = plan.time(views.people_of(client.case()))
-        assert told.told() == f"about {more * told.seconds():.0f} seconds"
-        assert f"The verdict takes {told.told()}" in client.get(f"{client.here}/foresight").text
 
 
 @pytest.mark.parametrize("quick", first_fast([True, False]))

@@ -74,7 +74,7 @@ app = typer.Typer(
         "tellall init people.csv --secret diagnosis    a plan for your people",
         "tellall audit people.toml                     its verdict and its page",
     )
-    + "\n\nExit codes: 0 done or pass, 1 fail, 2 bad input or usage, or too much time or memory, 3 review or "
+    + "\n\nExit codes: 0 done or pass, 1 fail, 2 bad input or usage, or too much memory, 3 review or "
     "not settled: a person has to decide, 70 a fault of tellall, 130 or 143 stopped.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,

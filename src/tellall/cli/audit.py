@@ -44,7 +44,6 @@ if TYPE_CHECKING:
     from tellall.core.jobs import Workers
     from tellall.experiment.document import Audit
     from tellall.experiment.plans import plan as plans
-    from tellall.experiment.plans.duration import Duration
     from tellall.experiment.plans.memory import Memory
     from tellall.experiment.plans.policy import Policy
     from tellall.people.dataset import Dataset
@@ -55,7 +54,6 @@ __all__ = [
     "audit",
 ]
 
-_LONG, _TOO_LONG = 60, 900  # seconds: longer audits are announced, or need --force
 EXIT_CODES = {"pass": DONE, "fail": FAILED, "review": UNSETTLED}
 _GOES_ON = "the same command goes on with the search"
 _LISTED = 3  # reasons in one message
@@ -102,7 +100,7 @@ NoRemedy = Annotated[
 ]
 Force = Annotated[
     bool,
-    typer.Option("--force", help="Start even if it takes more than 15 minutes, or more memory than is free."),
+    typer.Option("--force", help="Start even if it takes more memory than is free."),
 ]
 OutFolder = Annotated[
     Path | None,
@@ -151,21 +149,21 @@ def audit(
     If the plan does not pass, the verdict is written first. Then tellall looks for the cheapest change of the
     plan that passes, and for what each part of the plan gives away; both are added to the page.
 
-    An audit that is expected to take more than 15 minutes, or more memory than is free, is not started. The
-    message says how long, how much and what would need less. --force starts it anyway.
+    How long the rest takes is said once the first attack is made. Whatever stops the command, the same
+    command goes on where it was, with the search for a remedy too. An audit that is expected to take more
+    memory than is free is not started. The message says how much and what would need less. --force starts it
+    anyway.
 
-    Exit codes: 0 below the plan's limits, 1 above one, 2 bad input or usage, too much time or memory, or
-    nothing that can be attacked, 3 a person has to decide. tellall --help has the others.
+    Exit codes: 0 below the plan's limits, 1 above one, 2 bad input or usage, too much memory, or nothing that
+    can be attacked, 3 a person has to decide. tellall --help has the others.
     """
     from tellall import audit as run
     from tellall.algebra.operators.base import find_device
     from tellall.core.curator_key import CuratorKey
     from tellall.core.jobs import Workers
     from tellall.experiment.audit import reveal as name_people
-    from tellall.experiment.plans.duration import Duration
     from tellall.experiment.plans.policy import Policy
     from tellall.experiment.plans.record import record_of
-    from tellall.experiment.remedy import without_remedy
     from tellall.report.areas import audit_lines
     from tellall.report.attackers import attacker_lines
     from tellall.report.text import audit_text, talk_console
@@ -192,11 +190,8 @@ def audit(
     on_cpu = chosen.device == "cpu"
     # a device's memory holds one attack
     workers = Workers(1 if jobs < 0 and not on_cpu else jobs or 1, cluster)
-    expected = chosen.time(people) if on_cpu and cluster is None else Duration(0.0, 0.0)
     if not force:
-        _refuse_too_much(expected, chosen.memory(people, chosen.device), workers.count)
-    if expected.seconds(workers.count) > _LONG:
-        talk.print(f"This audit takes {expected.told(workers.count)}; if stopped, it continues where it was.")
+        _refuse_too_much(chosen.memory(people, chosen.device))
     context.with_resource(only_writer(folder))
     where = [] if on_cpu else ["--device", chosen.device]
     asked = [plan.name] if plan is not None else []
@@ -206,7 +201,7 @@ def audit(
     work = folder / ".work" if chosen.by is None else kept_beside(folder)
     with (
         resumable(kept=True, words=pieces) as through,
-        progress_bar(talk, "attacking", quiet=quiet) as progress,
+        progress_bar(talk, "attacking", quiet=quiet, at_once=workers.count) as progress,
     ):
         result = run(
             people,
@@ -237,18 +232,7 @@ def audit(
         _write_record(result.document, folder, outputs.made_by, talk)
     changeable = outputs is None and not chosen.forbidden and not no_remedy
     if result.attacks.word != "pass" and result.worst is not None and changeable:
-        if force or expected.remedy(workers.count) <= _TOO_LONG:
-            result = _explained(people, result, folder, work, talk, workers, quiet=quiet)
-        else:
-            result = without_remedy(
-                result, "There was no search for a remedy: with this many people it takes too long."
-            )
-            result.save(folder)
-            _forget(folder)
-            talk.print(
-                "The search for a remedy is left out: it takes too long with this many people. "
-                "--force runs it."
-            )
+        result = _explained(people, result, folder, work, talk, workers, quiet=quiet)
     else:
         _forget(folder)
     _write_summaries(result.document, markdown, junit, talk)
@@ -267,16 +251,16 @@ def audit(
     raise typer.Exit(EXIT_CODES[result.verdict.word])
 
 
-def _refuse_too_much(expected: Duration, needed: Memory, processes: int) -> None:
-    """Refuses an audit that takes too long or too much memory, and says what would need less."""
-    if needed.fits and expected.seconds(processes) <= _TOO_LONG:
+def _refuse_too_much(needed: Memory) -> None:
+    """Refuses an audit that takes too much memory, and says what would need less."""
+    if needed.fits:
         return
     raise invalid(
         "the audit",
-        f"expected to end within {_TOO_LONG // 60} minutes and to fit into memory",
-        f"{expected.told(processes)} and {needed}",
-        "Fewer people (a sample, or areas: by), fewer columns, tables of fewer columns, or steps = false "
-        "need less; --force starts it anyway.",
+        "expected to fit into memory",
+        needed,
+        "Fewer people (a sample, or areas: by), fewer columns, or tables of fewer columns need less; --force "
+        "starts it anyway.",
     )
 
 
@@ -410,11 +394,11 @@ def _explained(
     from tellall.experiment.remedy import with_remedy
 
     try:
-        places = places_of(people, audit.plan)
+        places, at_once = places_of(people, audit.plan), workers.count
         with kept_in(work, people, audit.plan) as kept:
-            with progress_bar(talk, "what each part adds", quiet=quiet) as progress:
+            with progress_bar(talk, "what each part adds", quiet=quiet, at_once=at_once) as progress:
                 found = with_culprits(people, places, audit, progress, workers, kept)
-            with progress_bar(talk, "looking for a remedy", quiet=quiet) as progress:
+            with progress_bar(talk, "looking for a remedy", quiet=quiet, open_end=True) as progress:
                 found = with_remedy(places, found, progress, workers, kept)
     except Stopped as stop:
         sentence = f"stopped; the verdict is kept in {folder}, without a remedy; {_GOES_ON}."

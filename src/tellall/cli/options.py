@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -20,7 +21,7 @@ from tellall.core.errors import invalid
 from tellall.core.exits import SIGNALLED
 from tellall.core.schemas import VERSION
 from tellall.core.text import one_line, plain_text, wrapped
-from tellall.core.work import Progress, listening
+from tellall.core.work import Pace, Progress, listening
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -326,34 +327,69 @@ def watching(talk: Console, *, quiet: bool, kept: bool) -> Watch:
 
 
 @contextmanager
-def progress_bar(talk: Console, words: str, *, quiet: bool) -> Iterator[Progress | None]:
-    """A function that the work calls with (done, total): a bar, or without a terminal a line now and then."""
+def progress_bar(
+    talk: Console, words: str, *, quiet: bool, at_once: int = 1, open_end: bool = False
+) -> Iterator[Progress | None]:
+    """A function that the work calls with (done, total): a bar, or without a terminal a line now and then.
+
+    ``at_once`` is how many pieces are worked on at the same time. With an open end the total is the most that
+    may be done, and nobody knows how much will be.
+    """
     if quiet:
         yield None
         return
+    said = _Said(words, at_once, open_end=open_end)
     if not talk.is_terminal:
-        with _lines(talk, words) as tell:
+        with _lines(talk, said) as tell:
             yield tell
         return
     from rich import progress as rich_progress
-    from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
-    from rich.progress import TimeRemainingColumn as TimeLeft
+    from rich.progress import BarColumn, SpinnerColumn, TextColumn
 
-    now = TextColumn("{task.fields[now]}", markup=False)
-    times = (TimeElapsedColumn(), TextColumn("left"), TimeLeft())
-    columns = (SpinnerColumn(), TextColumn(words), BarColumn(), MofNCompleteColumn(), *times, now)
+    columns = (SpinnerColumn(), BarColumn(), TextColumn("{task.fields[now]}", markup=False))
     with rich_progress.Progress(*columns, console=talk, transient=True) as bar:
-        task = bar.add_task(words, total=None, now="")
-        with listening(lambda now: bar.update(task, now=one_line(now, _SHOWN))):
-            yield lambda done, total: bar.update(task, completed=done, total=total)
+        task = bar.add_task(words, total=None, now=words)
+
+        def show(doing: str = "") -> None:
+            bar.update(task, now=f"{said} {one_line(doing, _SHOWN)}")
+
+        def tell(done: int, total: int) -> None:
+            said.note(done, total)
+            bar.update(task, completed=done, total=None if open_end else total)
+            show()
+
+        with listening(show):
+            yield tell
 
 
-def _progress_words(done: int, total: int, seconds: float) -> str:
-    """How much is done in this time and, if pieces take about the same time, how much is left."""
-    if not total:
+class _Said:
+    """What is said about the progress of some work."""
+
+    def __init__(self, words: str, at_once: int, *, open_end: bool) -> None:
+        self.words, self.open_end = words, open_end
+        self.done, self.total, self.began, self.pace = 0, 0, monotonic(), Pace(at_once)
+
+    def note(self, done: int, total: int) -> None:
+        """Notes how much is done."""
+        self.done, self.total = done, total
+        self.pace.note(done, total, monotonic())
+
+    @property
+    def left(self) -> float | None:
+        """The seconds that are left; None if nobody knows."""
+        return None if self.open_end else self.pace.left(monotonic())
+
+    def __str__(self) -> str:
+        return f"{self.words}: {_progress_words(self, monotonic() - self.began)}"
+
+
+def _progress_words(said: _Said, seconds: float) -> str:
+    """How much is done in this time and, if that is known, how much is left."""
+    if not said.total:
         return f"{_time(seconds)} so far"
-    left = f", about {_time(seconds * (total - done) / done)} left" if 0 < done < total else ""
-    return f"{done:,} of {total:,} done in {_time(seconds)}{left}"
+    left = f", about {_time(said.left)} left" if said.left is not None else ""
+    most = "" if said.open_end else f" of {said.total:,}"
+    return f"{said.done:,}{most} done in {_time(seconds)}{left}"
 
 
 def _time(seconds: float) -> str:
@@ -370,16 +406,25 @@ def _time(seconds: float) -> str:
 
 
 @contextmanager
-def _lines(talk: Console, words: str) -> Iterator[Progress]:
-    """Prints every minute how much is done and about how long the rest takes, so that a log shows it."""
-    from threading import Event, Thread
-    from time import monotonic
+def _lines(talk: Console, said: _Said) -> Iterator[Progress]:
+    """Prints how much is done and about how long the rest takes, so that a log shows it.
 
-    known, now, began, over = (0, 0), "", monotonic(), Event()
+    That is every minute and, of work that takes longer, as soon as it is known.
+    """
+    from threading import Event, Thread
+
+    now, over, told = "", Event(), False
+
+    def line(doing: str) -> None:
+        nonlocal told
+        told = told or said.left is not None
+        more = f" ({one_line(doing, _SHOWN)})" if doing else ""
+        talk.print(f"{said}{more}", markup=False)
 
     def tell(done: int, total: int) -> None:
-        nonlocal known
-        known = done, total
+        said.note(done, total)
+        if not told and (said.left or 0.0) > _EVERY:
+            line("")
 
     def hear(doing: str) -> None:
         nonlocal now
@@ -387,10 +432,7 @@ def _lines(talk: Console, words: str) -> Iterator[Progress]:
 
     def repeat() -> None:
         while not over.wait(_EVERY):
-            done, total = known
-            more = f" ({one_line(now, _SHOWN)})" if now else ""
-            much = _progress_words(done, total, monotonic() - began)
-            talk.print(f"{words}: {much}{more}", markup=False)
+            line(now)
 
     watch = Thread(target=repeat, daemon=True)
     watch.start()

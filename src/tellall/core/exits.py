@@ -21,7 +21,7 @@ __all__ = [
 
 DONE = 0  # or the verdict pass
 FAILED = 1  # the verdict fail; of `check`, another file; nothing else
-REFUSED = 2  # what was given is wrong, or it would need too much time or memory
+REFUSED = 2  # what was given is wrong, or it would need too much memory
 UNSETTLED = 3  # the verdict review, or an answer that is not settled: a person has to decide
 FAULT = 70  # a fault of tellall, or a worker process that was killed; EX_SOFTWARE of sysexits.h
 SIGNALLED = 128  # and the number of the signal that stopped it

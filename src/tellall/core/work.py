@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from threadpoolctl import ThreadpoolController
 
 __all__ = [
+    "Pace",
     "Progress",
     "Tell",
     "about",
@@ -76,6 +77,50 @@ def counter(progress: Progress | None, total: int) -> Tell:
             progress(done, total)
 
     return tell
+
+
+class Pace:
+    """How long the rest of some work takes, measured on what is done of it.
+
+    Parameters
+    ----------
+    at_once
+        How many pieces are worked on at the same time.
+
+    Notes
+    -----
+    The clock starts with the last call before anything is done: what was kept from an earlier run, and what
+    is prepared once, do not count. Pieces that are being worked on count as half done.
+
+    Examples
+    --------
+    >>> pace = Pace()
+    >>> for done, seconds in ((2, 0.0), (2, 5.0), (3, 8.0)):  # two were kept, preparing took 5 seconds
+    ...     pace.note(done, 6, seconds)
+    >>> pace.left(8.0), pace.left(10.0)
+    (9.0, 7.0)
+    """
+
+    def __init__(self, at_once: int = 1) -> None:
+        self._at_once = max(at_once, 1)
+        self._before: int | None = None
+        self._done = self._total = 0
+        self._began = self._last = 0.0
+
+    def note(self, done: int, total: int, now: float) -> None:
+        """Notes how much is done at this time in seconds."""
+        if self._before is None or done <= self._before:
+            self._before, self._began = done, now
+        self._done, self._total, self._last = done, total, now
+
+    def left(self, now: float) -> float | None:
+        """The seconds that are left at this time; None as long as nothing was done."""
+        if self._before is None or not self._before < self._done < self._total:
+            return None
+        begun = min(self._at_once - 1, self._total - self._done) / 2
+        finished = self._done - self._before + begun
+        rest = (self._total - self._before - finished) * (self._last - self._began) / finished
+        return max(rest - (now - self._last), 0.0)
 
 
 @contextmanager

@@ -66,7 +66,8 @@ def audit(
         A plan, a mapping of the same shape, or the path of a TOML file. Or outputs that exist already, as
         `read_acro` returns them; they are attacked as they are.
     progress
-        Called with (attacks done, attacks in all) after each; with ``by`` in the plan, (areas done, areas).
+        Called with (attacks done, attacks in all) when some are: those of every decoder on a set of releases;
+        with ``by`` in the plan, with (areas done, areas).
     processes
         How many attacks, or areas, run at once, −1 for one per core; the numbers do not depend on it.
     cluster
@@ -224,47 +225,56 @@ def attack_all(
     setting = Setting(dataset, plan.device, order, plan.attacker, plan.seed, plan.cells)
     within = limits or plan.limits(dataset)
     alone = jobs_alone(plan)
-    expected = len(alone) + len(jobs_together(plan, range(len(plan.releases))))
+    sizes = {job: len(_decoders(setting, job)) for job in (*alone, *jobs_together(plan, _all(plan)))}
+    expected, done = sum(sizes.values()), 0
+    begun = False
 
-    def attacked(jobs: Sequence[Job], done_before: int) -> list[Finding | Skipped]:
+    def told(total: int) -> None:
+        if progress:
+            progress(done, max(expected, total))
+
+    def attacked(jobs: Sequence[Job]) -> list[Finding | Skipped]:
         several = Counter(_indices(job) for job in jobs)
 
         def payload(job: Job) -> tuple[Setting, Plan, Job]:
+            nonlocal begun
             _ = setting.before  # made once, here, and sent to the workers
             if several[_indices(job)] > 1:
                 with suppress(TellallError):  # the attack says it
                     setting.baselines([plan.releases[index].statistic for index in _indices(job)])
+            if not begun:  # what takes its time from here on are attacks
+                begun = True
+                told(expected)
             return setting, plan, job
 
         def task(job: Job) -> Task:
             filed = None if key is None else checkpoint_key(key, job.role, job.members)
             return Task(job.name, lambda: payload(job), filed)
 
-        def told(done: int, total: int) -> None:
-            if progress:
-                progress(done_before + done, max(expected, done_before + total))
-
+        nonlocal done
+        total = done + sum(sizes.get(job, 1) for job in jobs)
         found: dict[int, Finding | Skipped] = {}
-        for one in run(
-            _attack, list(map(task, jobs)), workers=workers, checkpoint=kept, parse=from_plain, progress=told
-        ):
+        for one in run(_attack, list(map(task, jobs)), workers=workers, checkpoint=kept, parse=from_plain):
             found[one.index] = (
                 Skipped(jobs[one.index], one.reason, within)
                 if isinstance(one, Failed)
                 else replace(one.piece, job=jobs[one.index], limits=within)
             )
+            done += sizes.get(jobs[one.index], 1)
+            if begun or done == total:
+                told(total)
             if each:
                 each(found[one.index])
         return [found[index] for index in range(len(jobs))]
 
-    first = [void(found) if _contradicted(found) else found for found in attacked(alone, 0)]
+    first = [void(found) if _contradicted(found) else found for found in attacked(alone)]
     attackable = [
         found.job.members[0][0] for found in first if isinstance(found, Finding) and found.job.role == "alone"
     ]
     # a release about other people proves nothing, in whatever set
     wrong = {found.job.members[0] for found in first if _contradicted(found)}
     sets = jobs_together(plan, attackable)
-    joint = attacked(sets, len(alone)) if sets else []
+    joint = attacked(sets) if sets else []
     return [
         *first,
         *(
@@ -272,6 +282,10 @@ def attack_all(
             for found in joint
         ),
     ]
+
+
+def _all(plan: Plan) -> range:
+    return range(len(plan.releases))
 
 
 def _contradicted(found: Finding | Skipped) -> bool:

@@ -54,7 +54,7 @@ def find_culprits(
     """What each part of the worst set of releases adds, as plain data; None where the plan passes.
 
     ``progress`` is called with (attacks made, attacks in all) after the whole and after each part.
-    ``workers`` make the attacks; the numbers do not depend on them. Finished attacks are ``kept`` (`kept_in`).
+    ``workers`` make the attacks; the numbers do not depend on them. Finished ones are ``kept`` (`kept_in`).
 
     Notes
     -----

@@ -25,7 +25,7 @@ from tellall.experiment.trial import Planned, Trial, affordable
 from tellall.experiment.verdict import Limits, Verdict, judge_area, judge_outcome, judged_areas, with_rules
 from tellall.release.protections.protection import is_random
 
-__all__ = ["find_remedy", "with_remedy", "without_remedy"]
+__all__ = ["find_remedy", "with_remedy"]
 
 _FRESH = 1_000_003  # added to the seed: draws that the audit has not seen
 _DRAWS = 20  # fresh draws of a random release that must pass
@@ -80,11 +80,6 @@ def with_remedy(
 ) -> Audit:
     """The audit with the cheapest change of its plan that passes; unchanged if it passes already."""
     return replace(audit, remedy=find_remedy(places, audit, progress, workers, kept))
-
-
-def without_remedy(audit: Audit, sentence: str) -> Audit:
-    """The audit with a sentence about why there was no search for a remedy."""
-    return replace(audit, remedy=_document(None, sentence))
 
 
 def find_remedy(

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from typing import Any
 
 from tellall.core.amounts import percent
 from tellall.core.errors import TellallError
-from tellall.experiment.plans.duration import Duration
 from tellall.experiment.plans.plan import ALL_TOGETHER, Plan
 from tellall.experiment.trial import Planned, Setting, Trial
 from tellall.people.dataset import Dataset
@@ -29,13 +27,13 @@ def foresight(case: Case) -> Plain:
         version, plan = case.asked
         known = {"version": version, **_foresight(people_of(case), plan)}
         case.write("foresight.json", known)
-    return {**known, "time": str(Duration(**known["duration"]))}  # as busy as the machine is now
+    return known
 
 
 def _foresight(people: Dataset, plan: Plan) -> Plain:
     chosen = plan.attackable(people)
     chosen.check(people)
-    needed, time = chosen.memory(people), chosen.time(people)
+    needed = chosen.memory(people)
     groups: list[tuple[str, Sequence[Planned]]] = [(one.name, [one]) for one in chosen.releases]
     if len(chosen.releases) > 1:
         groups.append((ALL_TOGETHER, chosen.releases))
@@ -49,7 +47,6 @@ def _foresight(people: Dataset, plan: Plan) -> Plain:
         "people": people.n,
         "rows": len(people.patterns),
         "alone": int((counts == 1).sum()),
-        "duration": asdict(time),
         "memory": "" if needed.fits else str(needed),
         "releases": found,
         "areas": plan.by or "",

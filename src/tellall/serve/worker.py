@@ -29,7 +29,7 @@ from tellall.serve.cases import Case, now
 __all__ = ["COMMAND", "main", "run"]
 
 COMMAND = "tellall audit plan.toml"  # what repeats the audit, next to the file of people
-_LONG = 30  # seconds from which all cores work
+_MANY = 2000  # people from whom on all cores work
 _WORSE = ("", "skipped", "pass", "review", "fail")
 _EVERY = 0.2  # seconds between two notes of the progress
 
@@ -107,7 +107,7 @@ def _run(case: Case, notes: _Notes) -> None:
     chosen.check(people)
     if chosen.by is None:
         notes.plan([*jobs_alone(chosen), *jobs_together(chosen, range(len(chosen.releases)))])
-    processes = -1 if chosen.time(people).seconds() > _LONG else 1
+    processes = -1 if people.n >= _MANY else 1
     notes.write(stage="attacking")
     found = audit(
         people,

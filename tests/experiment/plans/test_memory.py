@@ -102,3 +102,11 @@ def test_blocks_need_what_the_largest_needs() -> None:
     )
     whole = Plan.from_mapping({"releases": [{"statistic": {"kind": "Marginals", "ways": 2}}]})
     assert by_county.memory(everybody).host <= whole.memory(everybody).host
+
+
+def test_what_is_told_of_many_distinct_rows_is_near_what_was_measured() -> None:
+    """100,000 people, 20 columns of bits, every 3-way table hidden and rounded: 2.7 GiB."""
+    protect = [{"kind": "Suppression", "below": 10}, {"kind": "Rounding", "base": 5}]
+    tables = {"statistic": {"kind": "Marginals", "ways": 3}, "protect": protect}
+    told = Plan.from_mapping({"releases": [tables]}).memory(people(100_000, 20))
+    assert 2748 / 2 <= told.host / 2**20 <= 2 * 2748

@@ -43,7 +43,6 @@ from tellall.release.statistics.correlations import Correlations
 from tellall.release.statistics.marginals import Marginals
 
 if TYPE_CHECKING:
-    from tellall.experiment.plans.duration import Duration
     from tellall.experiment.plans.memory import Memory
 
 __all__ = ["ALL_TOGETHER", "NotChecked", "Plan"]
@@ -370,12 +369,6 @@ class Plan:
         from tellall.experiment.plans.memory import memory_of
 
         return memory_of(self, dataset, device)
-
-    def time(self, dataset: Dataset) -> Duration:
-        """How long the audit will take, before it starts."""
-        from tellall.experiment.plans.duration import duration_of
-
-        return duration_of(self, dataset)
 
     def as_json(self) -> dict[str, Any]:
         """The plan as plain data, every default written out."""

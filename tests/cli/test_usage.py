@@ -143,10 +143,18 @@ def test_a_shell_completes_commands_and_options(monkeypatch, capsys, typed, offe
         (6, 6, 9000, "6 of 6 done in 2.5 h"),
     ],
 )
-def test_a_line_of_progress_says_how_long_the_rest_takes(done, total, seconds, said):
-    from tellall.cli.options import _progress_words
+def test_a_line_of_progress_says_how_long_the_rest_takes(done, total, seconds, said, monkeypatch):
+    from tellall.cli import options
 
-    assert _progress_words(done, total, seconds) == said
+    clock = [0.0]
+    monkeypatch.setattr(options, "monotonic", lambda: clock[0])
+    work = options._Said("attacking", 1, open_end=False)
+    if total:
+        work.note(0, total)
+    clock[0] = seconds
+    if done:
+        work.note(done, total)
+    assert str(work) == f"attacking: {said}"
 
 
 def test_nothing_at_all_shows_the_commands(tellall):
@@ -266,6 +274,7 @@ def test_a_log_shows_now_and_then_that_long_work_goes_on(monkeypatch):
     said = StringIO()
     monkeypatch.setattr(options, "_EVERY", 0.02)
     with options.progress_bar(Console(file=said), "attacking", quiet=False) as progress:
+        progress(0, 3)
         progress(1, 3)
         time.sleep(0.15)
         with about("tables [a]"):

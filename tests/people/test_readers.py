@@ -405,7 +405,7 @@ def test_how_dates_were_read_is_said(tmp_path, dates, says):
     rows = "".join(f"{date},{bit}\n" for date, bit in zip(dates, "010", strict=True))
     (tmp_path / "p.csv").write_text("born,ill\n" + rows)
     people = ta.read(tmp_path / "p.csv", secret="ill")
-    assert people.public.columns[0].labels == ("18305", "18355", "missing")
+    assert people.public.columns[0].labels == ("2020-02-13", "2020-04-03", "missing")
     assert people.assumed.endswith(says)
 
 

@@ -275,6 +275,7 @@ def _written_unchecked(one: NotChecked) -> dict[str, Any]:
 def describe_people(dataset: Dataset, name: str) -> dict[str, Any]:
     """The people, counted: what a page says about them."""
     assert dataset.secret is not None
+    shape = dataset.public.shape
     return {
         "name": name,
         "people": dataset.n,
@@ -284,8 +285,8 @@ def describe_people(dataset: Dataset, name: str) -> dict[str, Any]:
         "holders": int(dataset.secret.sum()) if dataset.levels == 2 else None,
         "counts": np.bincount(dataset.secret, minlength=dataset.levels).tolist() if dataset.levels else [],
         "columns": [
-            {"name": column.name, "levels": column.levels, "cuts": list(column.cuts) if column.cuts else None}
-            for column in dataset.public.columns
+            {"name": name, "levels": levels, "cuts": cuts or None}
+            for name, levels, cuts in zip(shape.names, shape.levels, shape.cuts_shown, strict=True)
         ],
         "left_out": list(dataset.public.left_out),
     }
@@ -302,7 +303,7 @@ def _published_too(plan: Plan, data: dict[str, Any]) -> list[str]:
     ]
     for name, points in cuts.items():
         source = "not given in the plan" if isinstance(given.get(name, 0), int) else "given in the plan"
-        told.append(f"Where {name} is cut: {', '.join(f'{point:.12g}' for point in points)}, {source}.")
+        told.append(f"Where {name} is cut: {', '.join(_point(point) for point in points)}, {source}.")
     if data["meaning"]:
         told.append(f"How many values {data['secret']} has among them: {len(data['meaning'])}.")
     return [
@@ -310,6 +311,10 @@ def _published_too(plan: Plan, data: dict[str, Any]) -> list[str]:
         "A stated ε is about the published values. It covers this list too only if categories and cut points "
         "were fixed without looking at these people.",
     ]
+
+
+def _point(cut: float | str) -> str:
+    return cut if isinstance(cut, str) else f"{cut:.12g}"
 
 
 def _assumed(plan: Plan, data: dict[str, Any]) -> list[str]:

@@ -16,6 +16,7 @@ from tellall.core.checks import is_whole
 from tellall.core.errors import invalid
 from tellall.people.bits import PACKED, Bits, IntArray
 from tellall.people.cuts import choose_cuts
+from tellall.people.dates import cut_before, date_cut_labels, date_text, day_number, day_of_cut, roundest_date
 
 __all__ = [
     "LARGEST_EXACT",
@@ -42,7 +43,7 @@ __all__ = [
 
 # One column of a table of people, encoded: every value a category, numbers also kept as numbers.
 
-Bins = int | Sequence[float]
+Bins = int | Sequence[float | date | str]  # dates and their texts cut columns of dates
 Array = npt.NDArray[np.floating[Any]]
 
 KEPT_VALUES = 20  # a number with at most this many distinct values keeps each of them
@@ -66,6 +67,8 @@ class Column:
         Whether the last category stands for missing values.
     parts
         If categories were merged: for each finer category, its code here.
+    dates
+        Whether the numbers are dates, as days since 1970-01-01.
     """
 
     name: str
@@ -73,6 +76,12 @@ class Column:
     cuts: tuple[float, ...] | None = None
     gaps: bool = False
     parts: tuple[int, ...] | None = None
+    dates: bool = False
+
+    @property
+    def cut_texts(self) -> tuple[str, ...]:
+        """The cut points as one would write them; none if nothing was cut."""
+        return tuple(map(date_text if self.dates else number_text, self.cuts or ()))
 
     @property
     def levels(self) -> int:
@@ -98,7 +107,7 @@ def encode(
         if bins is not None and not isinstance(bins, int | np.integer):
             raise invalid(f"bins of column '{name}'", "left out, since the column holds text", bins)
         return (*_encode_text(name, _objects(raw)), None)
-    return (*_encode_numbers(name, numbers, bins, people), numbers)
+    return (*_encode_numbers(name, numbers, bins, people, dates=_holds_dates(raw)), numbers)
 
 
 def encode_secret(name: str, raw: Any, kind: str | None = None) -> tuple[npt.NDArray[Any], tuple[str, ...]]:
@@ -240,10 +249,23 @@ def _encode_text(name: str, values: npt.NDArray[np.object_]) -> tuple[Column, np
     return _finish(Column(name, tuple(known)), codes, absent)
 
 
+def _holds_dates(raw: Any) -> bool:
+    """Whether a column of numbers is one of dates."""
+    array: Any = raw if isinstance(raw, np.ma.MaskedArray) else np.asarray(raw)
+    if array.dtype.kind != "O":
+        return bool(array.dtype.kind == "M")
+    return any(isinstance(value, date | np.datetime64) and not is_missing(value) for value in _objects(raw))
+
+
 def _encode_numbers(
-    name: str, numbers: Array, bins: Bins | None, people: npt.NDArray[np.integer[Any]] | None
+    name: str,
+    numbers: Array,
+    bins: Bins | None,
+    people: npt.NDArray[np.integer[Any]] | None,
+    *,
+    dates: bool,
 ) -> tuple[Column, npt.NDArray[Any]]:
-    if bins is None and _is_bits(numbers):
+    if bins is None and not dates and _is_bits(numbers):
         return Column(name, ("0", "1")), numbers.astype(np.uint8)
     absent = np.isnan(numbers)
     if people is None:
@@ -252,12 +274,14 @@ def _encode_numbers(
         distinct, index = np.unique(numbers[~absent], return_inverse=True)
         counts = np.zeros(distinct.size, dtype=np.int64)
         np.add.at(counts, index, people[~absent])
-    cuts = _cut_points(name, distinct, counts, bins)
+    cuts = _cut_points(name, distinct, counts, bins, dates=dates)
     if cuts is None:
         codes = np.searchsorted(distinct, numbers) if distinct.size else np.zeros(numbers.size, np.int64)
-        return _finish(Column(name, tuple(map(number_text, distinct))), codes, absent)
+        texts = tuple(map(date_text if dates else number_text, distinct))
+        return _finish(Column(name, texts, dates=dates), codes, absent)
     codes = np.searchsorted(cuts, numbers, side="left")
-    return _finish(Column(name, cut_labels(cuts), tuple(float(cut) for cut in cuts)), codes, absent)
+    labels = date_cut_labels(cuts) if dates else cut_labels(cuts)
+    return _finish(Column(name, labels, tuple(float(cut) for cut in cuts), dates=dates), codes, absent)
 
 
 def _is_bits(numbers: Array) -> bool:
@@ -275,27 +299,50 @@ def _finish(
         while label in column.labels:  # a column may hold the very word
             label += " value"
         codes = np.where(absent, column.levels, codes)
-        column = Column(column.name, (*column.labels, label), column.cuts, gaps=True)
+        column = Column(column.name, (*column.labels, label), column.cuts, gaps=True, dates=column.dates)
     return column, codes.astype(np.min_scalar_type(max(column.levels - 1, 0)))
 
 
 def _cut_points(
-    name: str, distinct: Array, counts: npt.NDArray[np.integer[Any]], bins: Bins | None
+    name: str,
+    distinct: Array,
+    counts: npt.NDArray[np.integer[Any]],
+    bins: Bins | None,
+    *,
+    dates: bool = False,
 ) -> Array | None:
     """The cut points, or None if each value stays a category of its own."""
+    roundest = roundest_date if dates else None
     if bins is None:
-        return choose_cuts(distinct, counts, DEFAULT_BINS) if distinct.size > KEPT_VALUES else None
+        most = DEFAULT_BINS
+        return choose_cuts(distinct, counts, most, roundest) if distinct.size > KEPT_VALUES else None
     if isinstance(bins, bool) or (is_whole(bins) and bins < 2):
         raise invalid(f"bins of column '{name}'", "a count of 2 or more, or cut points", bins)
     if is_whole(bins):
-        return choose_cuts(distinct, counts, int(bins)) if distinct.size > bins else None
+        return choose_cuts(distinct, counts, int(bins), roundest) if distinct.size > bins else None
+    points = _plain_cuts(name, bins, dates=dates)
     try:
-        cuts = np.asarray(bins, dtype=float)
+        cuts = np.asarray(points, dtype=float)
     except (TypeError, ValueError):
         raise invalid(f"bins of column '{name}'", "a count of 2 or more, or cut points", bins) from None
     if cuts.ndim != 1 or cuts.size == 0 or not np.isfinite(cuts).all() or (np.diff(cuts) <= 0).any():
         raise invalid(f"bins of column '{name}'", "a count of 2 or more, or increasing cut points", bins)
     return cuts
+
+
+def _plain_cuts(name: str, bins: Bins, *, dates: bool) -> Any:
+    """Cut points as numbers: a date cuts before it."""
+    if isinstance(bins, int | str):
+        return bins
+    try:
+        days = [day_number(cut) for cut in bins]
+    except TypeError:  # no list
+        return bins
+    if not dates:
+        if any(day is not None for day in days):
+            raise invalid(f"bins of column '{name}'", "numbers, since the column holds no dates", bins)
+        return bins
+    return [day_of_cut(cut) if day is None else cut_before(day) for cut, day in zip(bins, days, strict=True)]
 
 
 def number_text(value: float) -> str:
@@ -482,7 +529,7 @@ def common_length(raw: Mapping[str, Any]) -> int:
 
 
 def coarsen(
-    column: Column, codes: IntArray, numbers: Array | None, how: Sequence[float] | Mapping[str, str]
+    column: Column, codes: IntArray, numbers: Array | None, how: Bins | Mapping[str, str]
 ) -> tuple[Column, IntArray]:
     """The column with coarser categories, and its codes.
 
@@ -503,13 +550,17 @@ def coarsen(
         parts = [labels.index(str(how[value])) for value in known]
     else:
         nobody = np.zeros(0), np.zeros(0, np.int64)
-        if isinstance(how, int | str) or _cut_points(column.name, *nobody, how) is None:
+        given = isinstance(how, int | str)
+        points = None if given else _cut_points(column.name, *nobody, how, dates=column.dates)
+        if points is None:
             raise invalid(f"column '{column.name}'", "given cut points, or a group for every value", how)
-        cuts = tuple(map(float, how))
-        labels, parts = cut_labels(cuts), _within_cuts(column, cuts, codes, numbers)
+        cuts = tuple(float(point) for point in points)
+        labels = date_cut_labels(cuts) if column.dates else cut_labels(cuts)
+        parts = _within_cuts(column, cuts, codes, numbers)
     if column.gaps:
         parts, labels = [*parts, len(labels)], (*labels, column.labels[-1])
-    return Column(column.name, labels, cuts, column.gaps, tuple(parts)), np.array(parts)[codes]
+    made = Column(column.name, labels, cuts, column.gaps, tuple(parts), column.dates)
+    return made, np.array(parts)[codes]
 
 
 def _within_cuts(
@@ -518,7 +569,7 @@ def _within_cuts(
     """The interval between coarser cut points that each category of a column of numbers lies in."""
     if column.cuts is not None:
         if not set(cuts) <= set(column.cuts):
-            rule = f"cut at some of its cut points ({', '.join(map(number_text, column.cuts))})"
+            rule = f"cut at some of its cut points ({', '.join(column.cut_texts)})"
             raise invalid(f"column '{column.name}'", rule, list(cuts))
         ends: Array = np.append(np.array(column.cuts), np.inf)
     elif numbers is None:

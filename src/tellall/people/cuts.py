@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from math import ceil, floor, isfinite, log10
 from typing import Any
 
@@ -19,7 +19,12 @@ _LARGEST_WHOLE = 2.0**51  # doubles can hold halves up to here
 _LEAST_WIDTH = 1e-290
 
 
-def choose_cuts(distinct: Array, counts: npt.NDArray[np.integer[Any]], pieces: int) -> Array:
+def choose_cuts(
+    distinct: Array,
+    counts: npt.NDArray[np.integer[Any]],
+    pieces: int,
+    roundest: Callable[[Array, float], float | None] | None = None,
+) -> Array:
     """Round numbers that cut people into about that many equal parts; none of them is anybody's value.
 
     Parameters
@@ -28,6 +33,8 @@ def choose_cuts(distinct: Array, counts: npt.NDArray[np.integer[Any]], pieces: i
         The different values, ascending, and how many people have each.
     pieces
         How many parts.
+    roundest
+        The roundest cut between the first and the last of some values, near another; by default of numbers.
 
     Notes
     -----
@@ -55,7 +62,8 @@ def choose_cuts(distinct: Array, counts: npt.NDArray[np.integer[Any]], pieces: i
 
     def cut(best: int, first: int, last: int) -> None:
         ideal = float(distinct[best] / 2 + distinct[best + 1] / 2)
-        found = _roundest(distinct[first : last + 2], ideal, whole=whole)
+        near = distinct[first : last + 2]
+        found = _roundest(near, ideal, whole=whole) if roundest is None else roundest(near, ideal)
         if found is not None:
             chosen.setdefault(int(np.searchsorted(distinct, found)), found)  # one cut in a gap is enough
 

@@ -211,7 +211,7 @@ class Public(Outline):
         listed = unique_names("names", names if all(isinstance(one, str) for one in names) else names[0])
         return self.choose([self.position(name, "names") for name in listed])
 
-    def coarser(self, **groups: Sequence[float] | Mapping[str, str]) -> Public:
+    def coarser(self, **groups: Bins | Mapping[str, str]) -> Public:
         """The view of somebody who knows columns only coarsely: by cut points, or by each value's group."""
         columns, codes = list(self.columns), np.asarray(self.codes).astype(np.int64)
         others = dict(enumerate(self.numbers or [None] * len(columns)))
@@ -416,11 +416,7 @@ class Dataset(InNotebook):
         if self.secret is not None:
             lines.append(f"  secret {self.secret_name}: {_summary(self.secret, self.meaning)}")
         lines.append(f"  public {_listing(self.public.columns)}")
-        lines += [
-            f"  cut {c.name} at {', '.join(f'{cut:g}' for cut in c.cuts)}"
-            for c in self.public.columns
-            if c.cuts
-        ]
+        lines += [f"  cut {c.name} at {', '.join(c.cut_texts)}" for c in self.public.columns if c.cuts]
         lines += [f"  left out {reason}" for reason in self.public.left_out]
         return "\n".join(lines)
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from tellall.people.columns import Bins, Column
+from tellall.people.dates import date_text
 
 __all__ = ["Shape"]
 
@@ -20,6 +21,8 @@ class Shape:
         What each column is called, how many categories it has, where it was cut (None: not cut).
     people
         How many rows.
+    dates
+        Which columns are dates, cut at days since 1970-01-01.
 
     Examples
     --------
@@ -32,6 +35,7 @@ class Shape:
     levels: tuple[int, ...]
     cuts: tuple[tuple[float, ...] | None, ...]
     people: int
+    dates: tuple[bool, ...] = field(default=(), compare=False)
 
     @classmethod
     def of(cls, columns: Sequence[Column], people: int) -> Shape:
@@ -41,6 +45,16 @@ class Shape:
             levels=tuple(column.levels for column in columns),
             cuts=tuple(column.cuts for column in columns),
             people=people,
+            dates=tuple(column.dates for column in columns),
+        )
+
+    @property
+    def cuts_shown(self) -> tuple[list[float] | list[str] | None, ...]:
+        """The cut points of each column as a document shows them: dates as text."""
+        dates = self.dates or (False,) * len(self.names)
+        return tuple(
+            None if cut is None else list(map(date_text, cut)) if dated else list(cut)
+            for cut, dated in zip(self.cuts, dates, strict=True)
         )
 
     @property

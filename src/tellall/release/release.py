@@ -19,6 +19,7 @@ from tellall.core.schemas import VERSION, outdated
 from tellall.core.version import __version__
 from tellall.people.counting.stored import Stored
 from tellall.people.dataset import Dataset, Public, as_public
+from tellall.people.dates import cut_before, day_number
 from tellall.people.shape import Shape
 from tellall.release import catalogue
 from tellall.release.protections.protection import (
@@ -200,6 +201,18 @@ def _as_path(path: str | Path) -> Path:
     return Path(path)
 
 
+def _cuts(shown: Sequence[float | str]) -> tuple[float, ...]:
+    """Cut points from a document, in which dates are text."""
+    found = [day_number(cut) if isinstance(cut, str) else cut for cut in shown]
+    if None in found:
+        raise invalid("columns", "cut at numbers or dates", "another text")
+    return tuple(
+        cut_before(day) if isinstance(cut, str) else day
+        for cut, day in zip(shown, found, strict=True)
+        if day is not None
+    )
+
+
 def _document(release: Release) -> dict[str, Any]:
     """The document of a release, without its values."""
     shape = release.shape
@@ -207,7 +220,7 @@ def _document(release: Release) -> dict[str, Any]:
     if isinstance(statistic, Among):
         where, statistic = statistic.words, statistic.statistic
     levels = shape.levels if shape else (1,) * len(names)
-    cuts = shape.cuts if shape else (None,) * len(names)
+    cuts = shape.cuts_shown if shape else (None,) * len(names)
     return {
         "schema_version": VERSION,
         "document": "release",
@@ -217,7 +230,7 @@ def _document(release: Release) -> dict[str, Any]:
         "where": where,
         "protect": [catalogue.published(protection) for protection in release.protections],
         "columns": [
-            {"name": name, "levels": level, "cuts": None if cut is None else list(cut)}
+            {"name": name, "levels": level, "cuts": cut}
             for name, level, cut in zip(names, levels, cuts, strict=True)
         ],
         "people": shape.people if shape else None,
@@ -266,8 +279,9 @@ def _from_document(path: Path) -> Release:
         shape = Shape(
             names=names,
             levels=tuple(column.levels for column in checked.columns),
-            cuts=tuple(None if column.cuts is None else tuple(column.cuts) for column in checked.columns),
+            cuts=tuple(None if column.cuts is None else _cuts(column.cuts) for column in checked.columns),
             people=checked.people,
+            dates=tuple(any(isinstance(cut, str) for cut in column.cuts or ()) for column in checked.columns),
         )
     protections = tuple(catalogue.build("protection", plain) for plain in checked.protect)
     noise_of(protections)  # an error if one misses a number that publishing fills in: it would pass for exact

@@ -127,7 +127,7 @@ def _(people: Dataset) -> Sequence[Block]:
     lines = [
         Line(
             column.name,
-            [f"{column.levels:,}", ", ".join(f"{cut:g}" for cut in column.cuts) if column.cuts else "–"],
+            [f"{column.levels:,}", ", ".join(column.cut_texts) or "–"],
         )
         for column in columns
     ]

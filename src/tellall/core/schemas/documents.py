@@ -39,7 +39,7 @@ class ColumnDocument(_Strict):
 
     name: str
     levels: Annotated[int, Field(ge=1)]
-    cuts: list[float] | None = None
+    cuts: list[float] | list[str] | None = None
 
 
 class ValuesFile(_Strict):

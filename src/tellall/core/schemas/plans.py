@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -103,8 +104,10 @@ class PlanDocument(_Strict):
         list[Text] | None, Field(min_length=1, description="The columns an attacker may know; default all.")
     ] = None
     bins: Annotated[
-        int | dict[str, int | list[float]],
-        Field(description="How numbers are cut for tables: a count, or by column a count or cut points."),
+        int | dict[str, int | list[float] | list[datetime.date | datetime.datetime | str]],
+        Field(
+            description="How numbers and dates are cut for tables: a count, or by column a count or points."
+        ),
     ] = {}
     by: Annotated[
         Text | None,

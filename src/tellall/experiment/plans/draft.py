@@ -134,7 +134,7 @@ def draft(table: Any, data: str, *, secret: str | None = None) -> Draft:
     people = Dataset.from_frame(
         {name: columns[name] for name in [*kept, chosen]}, secret=chosen, public=kept
     )  # says what is wrong with the secret, if anything is
-    cuts = {c.name: c.cuts for c in people.public.columns if c.cuts}
+    cuts = {c.name: c.cut_texts for c in people.public.columns if c.cuts}
     numeric = [] if people.levels else _numeric(people.public)
     kind = _TABLES if people.levels else f"{_MEANS}\n{_REGRESSIONS}" if numeric else _MEANS
     listed = ", ".join(map(toml_text, numeric))
@@ -145,7 +145,7 @@ def draft(table: Any, data: str, *, secret: str | None = None) -> Draft:
         meaning=_meaning(people.meaning) if people.levels else "real numbers",
         public=",\n".join(f"  {toml_text(name)}" for name in kept),
         left_out="".join(f"# left out: {one_line(reason, 200)}\n" for reason in left_out),
-        bins="\n".join(f"{toml_text(name)} = {list(points)}" for name, points in cuts.items())
+        bins="\n".join(f"{toml_text(name)} = [{', '.join(points)}]" for name, points in cuts.items())
         or "# age = [17.5, 39.5, 64.5]",
         limit=_LIMIT if people.levels else _REAL_LIMIT,
         releases=kind.format(ways=_ways(people), columns=listed),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +31,7 @@ from tellall.experiment.trial import Planned
 from tellall.experiment.verdict import Limits, sensitive_codes
 from tellall.people import readers
 from tellall.people.areas import FEWEST, split, values_as_text
+from tellall.people.columns import Bins
 from tellall.people.counting.stored import Stored, scan
 from tellall.people.dataset import Dataset
 from tellall.release import catalogue
@@ -147,7 +149,7 @@ class Plan:
     data: str = ""
     secret: str = ""
     public: tuple[str, ...] | None = None
-    bins: int | Mapping[str, int | Sequence[float]] = field(default_factory=dict)
+    bins: int | Mapping[str, Bins] = field(default_factory=dict)
     limit: float = 0.05
     exposed_limit: int | None = 0
     sensitive: tuple[str, ...] | None = None
@@ -377,7 +379,7 @@ class Plan:
             "data": self.data,
             "secret": self.secret,
             "public": None if self.public is None else list(self.public),
-            "bins": self.bins if isinstance(self.bins, int) else dict(self.bins),
+            "bins": self.bins if isinstance(self.bins, int) else _plain_bins(self.bins),
             "by": self.by,
             "limit": self.limit,
             "exposed_limit": self.exposed_limit,
@@ -395,6 +397,14 @@ class Plan:
                 *(entry.as_json() for entry in self.not_checked),
             ],
         }
+
+
+def _plain_bins(bins: Mapping[str, Bins]) -> dict[str, Any]:
+    """Bins as plain data; dates as text."""
+    return {
+        name: one if isinstance(one, int) else [str(cut) if isinstance(cut, date) else cut for cut in one]
+        for name, one in bins.items()
+    }
 
 
 def _of_categories(statistic: Statistic) -> bool:

@@ -101,9 +101,10 @@ def code_values(name: str, found: Values, bins: Bins | None) -> Coding:
     return Coding(column, above=tuple(distinct[:-1].tolist()), known=tuple(distinct.tolist()))
 
 
-def code_cut(name: str, cuts: Bins, *, gaps: bool) -> Coding:
-    """The coding of numbers cut at given points, whatever their values."""
-    column, _, _ = encode(name, np.array([0.0, np.nan] if gaps else [0.0]), cuts)
+def code_cut(name: str, cuts: Bins, *, gaps: bool, dates: bool = False) -> Coding:
+    """The coding of numbers, or dates, cut at given points, whatever their values."""
+    raw = np.array([0.0, np.nan] if gaps else [0.0])
+    column, _, _ = encode(name, raw.astype("datetime64[s]") if dates else raw, cuts)
     return Coding(column, above=column.cuts)
 
 

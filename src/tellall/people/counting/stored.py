@@ -291,7 +291,7 @@ def _coding(engine: Engine, name: str, bins: Bins | None, known: Values | None) 
         gone, infinite = engine.gaps(name)
         if infinite:
             raise invalid(f"column '{name}'", "finite numbers or missing", "an infinite value")
-        coding = code_cut(name, bins, gaps=gone > 0)
+        coding = code_cut(name, bins, gaps=gone > 0, dates=engine.types[name] == "date")
     if coding.column.cuts is None and coding.column.levels > 1:
         return coding, ""
     people = engine.count([coding], [(0,)], None)

@@ -16,6 +16,7 @@ from tellall.core.checks import are_bits
 from tellall.core.errors import InvalidInput, invalid
 from tellall.people.columns import Column
 from tellall.people.dataset import Outline, Public, unknown_name
+from tellall.people.dates import day_number
 
 __all__ = [
     "Compare",
@@ -303,11 +304,14 @@ def _compare(node: Compare, public: Public) -> Bits:
     column = public.columns[at]
     numbers = _numbers(public, at)
     if numbers is not None:
-        if isinstance(node.value, str):
-            rule = f"one that compares the column '{column.name}' with a number"
+        dated = column.dates and isinstance(node.value, str)
+        value = day_number(node.value) if dated else node.value
+        if value is None or isinstance(value, str):
+            kind = "a date, as '1950-01-31'" if column.dates else "a number"
+            rule = f"one that compares the column '{column.name}' with {kind}"
             raise invalid("condition", rule, f"'{node.value}'")
         with np.errstate(invalid="ignore"):
-            holds = _COMPARE[node.sign](numbers, node.value)
+            holds = _COMPARE[node.sign](numbers, value)
         return np.asarray(holds & ~np.isnan(numbers))
     if not isinstance(node.value, str):
         rule = f"one that compares the column '{column.name}' with a quoted text"

@@ -178,6 +178,7 @@ class Search(ABC):
     engine: Constraints = field(init=False)
     walker: Walker = field(init=False)
     seen: Array | None = field(init=False, default=None)  # the last solution
+    first: float = field(init=False, default=0.0)  # what CP-SAT's first solution cost
 
     def __post_init__(self) -> None:
         self.engine = Constraints(self.part)
@@ -211,14 +212,14 @@ class Search(ABC):
         if empty or self.seen is None:
             return empty
         self.walk()
-        effort = max(_ASK, _MORE * self.budget.spent)
+        effort, for_all = max(_ASK, 2 * self.first), max(_ASK, _MORE * self.first)
         while self.keys().size and self.budget.left > 0:
-            if self._ask(self.keys(), effort):
+            if self._ask(self.keys(), for_all):
                 continue
             for key in self.keys().tolist():
                 if key in self.keys() and self.budget.left > 0:
                     self._ask(np.array([key]), effort)
-            effort *= _MORE
+            effort, for_all = effort * _MORE, for_all * _MORE
         return False
 
     def _first(self) -> bool:
@@ -233,6 +234,7 @@ class Search(ABC):
             strolls += 1
         while self.seen is None and self.budget.left > 0:
             answer = self._find(effort)
+            self.first = answer.cost
             if answer.none:
                 return True
             if answer.solution is None and strolls < _STROLLS:

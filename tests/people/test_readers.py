@@ -1,6 +1,7 @@
 import gzip
 import os
 import tempfile
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -22,10 +23,12 @@ TABLE = pd.DataFrame(
 
 
 def test_labels_of_a_sas_catalog_are_not_read_and_that_is_said(tmp_path, monkeypatch):
-    (tmp_path / "people.sas7bdat").write_bytes(b"read by pandas")
+    pyreadstat = pytest.importorskip("pyreadstat")
+    (tmp_path / "people.sas7bdat").write_bytes(b"read by pyreadstat, which writes none")
     (tmp_path / "formats.sas7bcat").write_bytes(b"labels")
-    frame = pd.DataFrame({"sex": [1.0, 2.0, 1.0, 2.0], "ill": [0.0, 1.0, 1.0, 0.0]})
-    monkeypatch.setattr(pd, "read_sas", lambda file, **options: frame)
+    read = {"sex": [1.0, 2.0, 1.0, 2.0], "ill": [0.0, 1.0, 1.0, 0.0]}
+    about = SimpleNamespace(number_rows=4, column_names=["sex", "ill"], variable_value_labels={})
+    monkeypatch.setattr(pyreadstat, "read_sas7bdat", lambda file, **options: (read, about))
     people = ta.read(tmp_path / "people.sas7bdat", secret="ill")
     assert people.assumed == (
         "people.sas7bdat was read with the codes of its values: labels in a SAS catalog are not read."

@@ -1,4 +1,4 @@
-"""Reading people from files: CSV, TSV and Parquet by DuckDB, Stata and SAS by pandas, Excel by openpyxl.
+"""Reading people from files: text and Parquet by DuckDB, statistical files by pyreadstat, Excel by openpyxl.
 
 Errors name the file, the line and the column, never a value in it.
 """
@@ -8,10 +8,11 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
-from importlib.util import find_spec
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import numpy as np
 
@@ -23,6 +24,8 @@ from tellall.core.memory import check_columns_fit
 from tellall.core.text import one_line, said_safely
 from tellall.people.columns import LARGEST_EXACT, Bins
 from tellall.people.dataset import Dataset
+from tellall.people.headings import LOOKED_AT, header_index, skipped_words
+from tellall.people.labelled import LABELLED, read_labelled
 from tellall.people.sheets import SHEETS, Sheet, encoding_of, in_utf8, read_sheet
 
 __all__ = [
@@ -40,10 +43,9 @@ __all__ = [
 DELIMITED = {".csv": None, ".tsv": "\t", ".tab": "\t"}
 _PARQUET = (".parquet", ".pq")
 _MANY = "Only tellall publish and ta.scan count many Parquet files; elsewhere, give a single file."
-_PANDAS = {".dta": ("read_stata", {}), ".sas7bdat": ("read_sas", {"encoding": "infer"})}
 _CATALOG = ".sas7bcat"
 _PACKED = {f"{ending}.gz": delimiter for ending, delimiter in DELIMITED.items()}
-ENDINGS = (*DELIMITED, *_PACKED, *_PARQUET, *_PANDAS, *SHEETS)
+ENDINGS = (*DELIMITED, *_PACKED, *_PARQUET, *LABELLED, *SHEETS)
 
 
 def read(
@@ -73,8 +75,11 @@ def read_printed(path: str | Path) -> Any:
 
 def _read(path: str | Path, *, printed: bool) -> Any:
     file, ending = check_table(path)
-    if ending in _PANDAS:
-        return _read_with_pandas(file, *_PANDAS[ending])
+    if ending in LABELLED:
+        found, said = read_labelled(file)
+        table = PeopleTable(found)
+        table.assumed = said
+        return table
     if ending in SHEETS:
         return _read_sheet(file)
     if ending in _PARQUET:
@@ -202,14 +207,48 @@ _TYPES = ["BIGINT", "DOUBLE", "TIME", "DATE", "TIMESTAMP", "VARCHAR"]  # "yes" a
 _TEXT = ["VARCHAR"]
 _DECIMAL_COMMA = re.compile(r"\s*[+-]?(\d*,)?\d+([eE][+-]?\d+)?\s*")
 _THOUSANDS = re.compile(r"\s*[+-]?[1-9]\d{0,2},\d{3}\s*")
+_PLAIN = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,2})?\s*")
+_ODD = re.compile(rb"0[xXbBoO][0-9a-fA-F]|\d_\d")
 _FIRST_YEAR = np.datetime64("1000-01-01")  # an earlier one was printed with fewer than four digits
 _PIECE = 2**24
 
 
 class PeopleTable(dict[str, Any]):
-    """The columns of a file by name; ``assumed`` says in a sentence how its text was read."""
+    """The columns of a file by name.
+
+    Attributes
+    ----------
+    assumed
+        How the file was read, in sentences.
+    first
+        The line of the file with the first row.
+    """
 
     assumed: str = ""
+    first: int = 2
+
+
+@dataclass(frozen=True)
+class _Heading:
+    """What the header of a text says.
+
+    Attributes
+    ----------
+    delimiter, names
+        What separates the columns, and what they are called.
+    line
+        The line of the file that it is in; lines above are titles.
+    """
+
+    delimiter: str
+    names: list[str]
+    line: int = 1
+
+    def rows(self, text: TextIO) -> Any:
+        """A reader of the lines from the header on."""
+        for _ in range(self.line - 1):
+            text.readline()
+        return csv.reader(text, delimiter=self.delimiter, strict=True)
 
 
 def _read_text(file: Path, delimiter: str | None, *, printed: bool) -> PeopleTable:
@@ -237,24 +276,40 @@ def _read_sheet(file: Path) -> PeopleTable:
         for number, line in enumerate(sheet.lines, start=1)
         if any(value is not None for value in line)
     }
-    header, *lines = filled.values() if filled else [[]]
-    names = _names_in(header)
-    _check_names(file, names)
-    for number, line in list(filled.items())[1:]:
+    above = header_index([_names_in(line) for line in sheet.lines[:LOOKED_AT]])
+    first = above + 1 if above else min(filled, default=1)
+    names = _names_in(sheet.lines[first - 1]) if filled else []
+    lines = {number: line for number, line in filled.items() if number > first}
+    _check_names(file, names, first)
+    for number, line in lines.items():
         if any(value is not None for value in line[len(names) :]):
             raise _unreadable(file, f"Line {number:,} has more values than the header, {len(names):,}.")
-    _refuse_parts(file, sheet, names)
-    wide = [[*line, *[None] * (len(names) - len(line))] for line in lines]
-    table = PeopleTable({name: _cells([row[j] for row in wide]) for j, name in enumerate(names)})
+    _refuse_parts(file, sheet, names, first)
+    _refuse_notes(file, lines, len(names))
+    wide = [[*line, *[None] * (len(names) - len(line))] for line in lines.values()]
+    columns = [_cells([row[j] for row in wide]) for j in range(len(names))]
+    notes = _without_marks(names, columns)
+    table = PeopleTable(zip(names, columns, strict=True))
+    table.first = min(lines, default=2)
+    notes += _leave_out_row_names(file, table, first)
     name = f"'{one_line(sheet.name)}'"
     beside = f"; {count_of(len(sheet.others), 'other sheet')} not read" if sheet.others else ""
     hidden = f" {count_of(sheet.hidden, 'hidden line')} read as well." if sheet.hidden else ""
-    columns = count_of(len(names), "column")
     table.assumed = (
         f"{one_line(file.name)} was read as a spreadsheet: the first sheet, {name}{beside}; "
-        f"{columns} named in line {min(filled):,}, values and not formulas.{hidden}"
+        f"{count_of(len(names), 'column')} named in line {first:,}, values and not formulas."
+        f"{skipped_words(first)}{hidden}"
     )
+    table.assumed = " ".join([table.assumed, *notes])
     return table
+
+
+def _refuse_notes(file: Path, lines: Mapping[int, list[Any]], width: int) -> None:
+    """Refuses a single value below the people and an empty line: a note there would pass for a person."""
+    last = max(lines, default=0)
+    alone = sum(value is not None for value in lines.get(last, ())) == 1
+    if width > 2 and alone and last - 1 not in lines and len(lines) > 1:
+        raise _unreadable(file, f"Line {last:,} holds a single value below an empty line. Remove such notes.")
 
 
 def _names_in(line: list[Any]) -> list[str]:
@@ -265,10 +320,12 @@ def _names_in(line: list[Any]) -> list[str]:
     return names
 
 
-def _refuse_parts(file: Path, sheet: Sheet, names: list[str]) -> None:
+def _refuse_parts(file: Path, sheet: Sheet, names: list[str], header: int) -> None:
     """Refuses sheets that show some of the people or of their values in another place."""
-    if sheet.merged:
-        advice = f"Cells {one_line(sheet.merged[0])} are merged into one. Unmerge them, and fill each."
+    lasts = {cells: max(map(int, re.findall(r"\d+", cells)), default=header) for cells in sheet.merged}
+    merged = [cells for cells, last in lasts.items() if last >= header]
+    if merged:
+        advice = f"Cells {one_line(merged[0])} are merged into one. Unmerge them, and fill each."
         raise _unreadable(file, advice)
     for other, first in sheet.others.items():
         if _names_in(first) == names:
@@ -286,12 +343,13 @@ def _cells(values: list[Any]) -> Any:
 def _read_delimited(file: Path, delimiter: str | None, *, printed: bool) -> PeopleTable:
     """The columns of a CSV or TSV file; every line is a person: no line is a comment and none is skipped."""
     _refuse_zero_bytes(file)
-    found, names = _header(file, delimiter)
-    columns = _delimited_columns(file, found, _TEXT if printed else _TYPES)
+    heading = _header(file, delimiter)
+    found, names = heading.delimiter, heading.names
+    columns = _delimited_columns(file, heading, _TEXT if printed else _TYPES)
     if len(columns) != len(names):
-        raise _unreadable(file, _first_fault(file, found) or "Its lines do not match its header.")
-    commas = [j for j, column in enumerate(columns) if found != "," and _has_decimal_commas(column)]
-    unclear = [j for j in commas if _may_have_thousands(columns[j])]
+        raise _unreadable(file, _first_fault(file, heading) or "Its lines do not match its header.")
+    commas = [j for j, column in enumerate(columns) if _has_decimal_commas(column)]
+    unclear = [j for j in commas if found == "," or _may_have_thousands(columns[j])]
     notes = []
     if commas == unclear:  # no column of the file shows what a comma means
         commas = []
@@ -300,39 +358,99 @@ def _read_delimited(file: Path, delimiter: str | None, *, printed: bool) -> Peop
         for j in commas:
             columns[j] = _with_points(columns[j])
     else:
-        other = _delimited_columns(file, found, _TYPES, decimal=",") if commas else []
+        other = _delimited_columns(file, heading, _TYPES, decimal=",") if commas else []
         columns = [_truth(other[j] if j in commas else column) for j, column in enumerate(columns)]
-        notes += _keep_text(file, found, names, columns)
+        notes += [*_keep_text(file, heading, columns), *_without_marks(names, columns)]
     table = PeopleTable(zip(names, columns, strict=True))
-    table.assumed = " ".join([how_read(file, len(names), found, len(commas)), *notes])
+    table.first = heading.line + 1
+    notes += _leave_out_row_names(file, table, heading.line)
+    table.assumed = " ".join([how_read(file, len(names), found, len(commas), heading.line), *notes])
     return table
 
 
-def how_read(file: Path, columns: int, delimiter: str, commas: int = 0) -> str:
+def how_read(file: Path, columns: int, delimiter: str, commas: int = 0, header: int = 1) -> str:
     """How the text of a file was read, in a sentence; ``commas`` columns have decimal commas."""
     where = f" (commas in {count_of(commas, 'column')})" if commas else ""
     return (
-        f"{one_line(file.name)} was read as text in UTF-8: {count_of(columns, 'column')} named in line 1, "
-        f"separated by {_DELIMITERS[delimiter]}, decimal points{where}, double quotes."
+        f"{one_line(file.name)} was read as text in UTF-8: {count_of(columns, 'column')} named in line "
+        f"{header:,}, separated by {_DELIMITERS[delimiter]}, decimal points{where}, double quotes."
+        f"{skipped_words(header)}"
     )
+
+
+def _leave_out_row_names(file: Path, table: PeopleTable, header: int) -> list[str]:
+    """Leaves out a first column without a name that holds row numbers or names, as R and pandas write them.
+
+    It is refused unless every line has another value; a sentence says that it was left out.
+    """
+    if "" not in table:
+        return []
+    values = np.ma.asarray(table.pop("")).compressed()
+    rows = max((len(column) for column in table.values()), default=0)
+    if len({str(value) for value in values if value is not None}) < max(rows, 1):
+        raise _unreadable(file, f"Column 1 has no name in line {header:,}.")
+    return ["Its first column has no name and another value in every line: row names, which are left out."]
+
+
+_MARKS = frozenset(("na", "n/a", "#n/a", "nan", "null", "none", "-", ".", "?", "#null!", "#num!", "#value!"))
+
+
+def _without_marks(names: Sequence[str], columns: list[Any]) -> list[str]:
+    """Makes numbers of columns that hold numbers and one mark for a missing one, and says so in sentences."""
+    notes = []
+    for j, column in enumerate(columns):
+        if column.dtype.kind != "O":
+            continue
+        absent = np.ma.getmaskarray(column)
+        known = {value for value in np.ma.getdata(column)[~absent] if value is not None}
+        marks = {value for value in known if isinstance(value, str) and value.strip().lower() in _MARKS}
+        rest = known - marks
+        if not marks or not rest or not all(map(_is_plain_number, rest)):
+            continue
+        cells = np.ma.getdata(column)
+        gone = [no or value is None or value in marks for value, no in zip(cells, absent, strict=True)]
+        numbers = [0.0 if no else float(value) for value, no in zip(cells, gone, strict=True)]
+        columns[j] = np.ma.array(np.array(numbers), mask=gone)
+        shown = " and ".join(f"“{mark.strip()}”" for mark in sorted(marks))
+        notes.append(f"In column '{one_line(names[j])}' {shown} means missing.")
+    return notes
+
+
+def _is_plain_number(value: object) -> bool:
+    """Whether a cell holds a number that a double holds, as a number or as text."""
+    if isinstance(value, str):
+        return _PLAIN.fullmatch(value) is not None and abs(float(value)) < LARGEST_EXACT
+    if isinstance(value, bool) or not isinstance(value, int | float | np.number):
+        return False
+    return abs(float(value)) < LARGEST_EXACT
 
 
 def _stays_text(name: str, why: str) -> str:
     return f"Column '{one_line(name)}' stays text, since {why}."
 
 
-def _keep_text(file: Path, delimiter: str, names: list[str], columns: list[Any]) -> list[str]:
+def _keep_text(file: Path, heading: _Heading, columns: list[Any]) -> list[str]:
     """Puts back the text of columns that would not be read truly, and says in sentences what was done."""
+    names = heading.names
     notes, orders, back = [], set(), []
     for j, column in enumerate(columns):
         if column.dtype.kind == "M":
-            orders.add(order := _date_order(file, delimiter, j, column))
+            orders.add(order := _date_order(file, heading, j, column))
             if not order:
                 back.append(j)
                 notes.append(_stays_text(names[j], "not all its years have four digits"))
     notes += [f"Dates were read with the {order} first." for order in ("day", "month") if order in orders]
     large = [j for j, column in enumerate(columns) if _exceeds_doubles(column)]
-    texts = _delimited_columns(file, delimiter, _TEXT) if back or large else []
+    odd = (
+        [j for j, column in enumerate(columns) if column.dtype.kind in "iuf"]
+        if _has_odd_numbers(file)
+        else []
+    )
+    texts = _delimited_columns(file, heading, _TEXT) if back or large or odd else []
+    for j in odd:
+        if any(_ODD.search(text.encode()) for text in np.ma.asarray(texts[j]).compressed() if text):
+            back.append(j)
+            notes.append(_stays_text(names[j], "some of its numbers are written as 0x10"))
     for j in large:
         if any(map(_loses_digits, np.ma.asarray(texts[j]).compressed())):
             back.append(j)
@@ -342,7 +460,7 @@ def _keep_text(file: Path, delimiter: str, names: list[str], columns: list[Any])
     return notes
 
 
-def _date_order(file: Path, delimiter: str, index: int, column: Any) -> str:
+def _date_order(file: Path, heading: _Heading, index: int, column: Any) -> str:
     """Which part comes first in the dates of a column: year, day or month; empty if a year is shortened.
 
     All its dates were read in one format, so the first one in which the day is not the month tells it.
@@ -352,7 +470,7 @@ def _date_order(file: Path, delimiter: str, index: int, column: Any) -> str:
         return ""
     try:
         with file.open(encoding="utf-8-sig", newline="") as text:
-            rows = csv.reader(text, delimiter=delimiter, strict=True)
+            rows = heading.rows(text)
             next(rows)
             shown = (row[index] for row in rows if len(row) > index and row[index].strip())
             for printed, moment in zip(shown, dates, strict=False):
@@ -367,6 +485,12 @@ def _date_order(file: Path, delimiter: str, index: int, column: Any) -> str:
     except csv.Error:
         return ""
     return "day"  # or the month: they are equal in all of them
+
+
+def _has_odd_numbers(file: Path) -> bool:
+    """Whether a text holds something that only programmers take for a number."""
+    with file.open("rb") as raw:
+        return any(_ODD.search(line) for line in raw)
 
 
 def _exceeds_doubles(column: Any) -> bool:
@@ -391,38 +515,48 @@ def _refuse_zero_bytes(file: Path) -> None:
             before += piece.count(b"\n")
 
 
-def _header(file: Path, delimiter: str | None) -> tuple[str, list[str]]:
-    """The delimiter and the names of the columns, from the first line."""
-    headers = {mark: _first_row(file, mark) for mark in ([delimiter] if delimiter else _DELIMITERS)}
-    found = max(headers, key=lambda mark: len(headers[mark]))  # ties go to the first delimiter
-    names = [name.strip() for name in headers[found]]
-    if not names:
+def _header(file: Path, delimiter: str | None) -> _Heading:
+    """What the header says: the line that names the most columns, with whatever delimiter."""
+    headings = [_heading(file, mark) for mark in ([delimiter] if delimiter else _DELIMITERS)]
+    found = max(headings, key=lambda one: len(one.names))  # ties go to the first delimiter
+    if not found.names:
         raise _unreadable(file, _first_fault(file, found) or "Line 1 cannot be read.")
-    _check_names(file, names)
-    return found, names
+    _check_names(file, found.names, found.line)
+    return found
 
 
-def _check_names(file: Path, names: list[str]) -> None:
-    """Refuses a first line that does not name every column, each once."""
+def _check_names(file: Path, names: list[str], line: int) -> None:
+    """Refuses a header that does not name every column, each once; the first may have row names below it."""
     if not names:
-        raise _unreadable(file, "Line 1 is empty.")
+        raise _unreadable(file, f"Line {line:,} is empty.")
     seen: dict[str, int] = {}
     for number, name in enumerate(names, start=1):
-        if not name:
-            raise _unreadable(file, f"Column {number:,} has no name in line 1.")
+        if not name and (number > 1 or len(names) < 3):
+            raise _unreadable(file, f"Column {number:,} has no name in line {line:,}.")
         if (first := seen.setdefault(name, number)) < number:
-            raise _unreadable(file, f"Columns {first:,} and {number:,} have the same name in line 1.")
+            raise _unreadable(file, f"Columns {first:,} and {number:,} have the same name in line {line:,}.")
     if any(map(_is_number, names)) and not _is_counted(names):  # a line of values is not a header
-        raise _unreadable(file, "Line 1 holds numbers, where the columns must be named.")
+        raise _unreadable(file, f"Line {line:,} holds numbers, where the columns must be named.")
 
 
-def _first_row(file: Path, delimiter: str) -> list[str]:
-    """The values of the first line; empty if it cannot be read with that delimiter."""
+def _heading(file: Path, delimiter: str) -> _Heading:
+    """The header for this delimiter; without names if it cannot be read with it."""
+    lines: list[list[str]] = []
+    begins = [1]
     try:
         with file.open(encoding="utf-8-sig", newline="") as text:
-            return next(csv.reader(text, delimiter=delimiter, strict=True), [])
+            rows = csv.reader(text, delimiter=delimiter, strict=True)
+            for row in islice(rows, LOOKED_AT):
+                lines.append(row)
+                begins.append(rows.line_num + 1)
     except (UnicodeDecodeError, csv.Error):
-        return []
+        lines = lines[:1]  # a later line says what is wrong
+    if not lines:
+        return _Heading(delimiter, [])
+    found = header_index(lines)
+    if begins[found] > found + 1:  # a title in quotes over several lines
+        found = 0
+    return _Heading(delimiter, [name.strip() for name in lines[found]], begins[found])
 
 
 def _is_number(text: str) -> bool:
@@ -431,25 +565,32 @@ def _is_number(text: str) -> bool:
 
 def _is_counted(names: list[str]) -> bool:
     """Whether the names number the columns, from zero or from one."""
+    names = names[1:] if not names[0] else names
     return any(names == [str(start + index) for index in range(len(names))] for start in (0, 1))
 
 
-def _delimited_columns(file: Path, delimiter: str, types: list[str], *, decimal: str = ".") -> list[Any]:
+def _delimited_columns(file: Path, heading: _Heading, types: list[str], *, decimal: str = ".") -> list[Any]:
     import duckdb
 
-    options = "header = true, sample_size = -1, skip = 0, comment = '', quote = '\"', escape = '\"'"
-    options += f", strict_mode = true, delim = '{delimiter}', decimal_separator = '{decimal}'"
+    options = f"header = true, sample_size = -1, skip = {heading.line - 1}, comment = '', quote = '\"'"
+    options += f", escape = '\"', strict_mode = true, delim = '{heading.delimiter}'"
+    options += f", decimal_separator = '{decimal}'"
     options += f", auto_type_candidates = {types!r}"
     try:
         with duck.connect() as connection:
             query = f"SELECT * FROM read_csv(?, {options})"
-            return list(connection.execute(query, [duck.pattern_of(file)]).fetchnumpy().values())
+            found = connection.execute(query, [duck.pattern_of(file)]).fetchnumpy()
+            if heading.line > 1 and heading.names[-1] != list(found)[-1].strip():
+                raise _unreadable(
+                    file, f"Remove what is above line {heading.line:,}, which names the columns."
+                )
+            return list(found.values())
     except duckdb.Error as error:
         line = re.search(r"CSV Error on Line: (\d+)", str(error))
         otherwise = (
             f"Line {int(line[1]):,} cannot be read." if line else "It has no rows that match its header."
         )
-        raise _unreadable(file, _first_fault(file, delimiter) or otherwise) from None
+        raise _unreadable(file, _first_fault(file, heading) or otherwise) from None
 
 
 def _truth(column: Any) -> Any:
@@ -492,7 +633,7 @@ def _with_points(column: Any) -> Any:
     return np.ma.array(_cells(texts), mask=absent)
 
 
-def _first_fault(file: Path, delimiter: str) -> str:
+def _first_fault(file: Path, heading: _Heading) -> str:
     """A sentence on the first line that is not text or does not match the header; empty if all lines do."""
     with file.open("rb") as lines:
         for number, line in enumerate(lines, start=1):
@@ -500,41 +641,23 @@ def _first_fault(file: Path, delimiter: str) -> str:
                 line.decode("utf-8")
             except UnicodeDecodeError:
                 return f"Line {number:,} is not text in UTF-8."
-    begin = 1
+    begin = heading.line
     try:
         with file.open(encoding="utf-8-sig", newline="") as text:
-            rows = csv.reader(text, delimiter=delimiter, strict=True)
+            rows = heading.rows(text)
             width = len(next(rows, []))
             if not width:
-                return "Line 1 is empty."
-            begin = rows.line_num + 1
+                return f"Line {begin:,} is empty."
+            begin = heading.line + rows.line_num
             for row in rows:
                 if row and len(row) != width:
                     return f"Line {begin:,} has {len(row):,} values, the header has {width:,}."
-                begin = rows.line_num + 1
+                begin = heading.line + rows.line_num
     except csv.Error as error:
         if "limit" in str(error):  # a value too long for this reader
             return f"Line {begin:,} cannot be read."
         return f"Line {begin:,} has a quote that is not closed, or text after a closed one."
     return ""
-
-
-def _read_with_pandas(file: Path, reader: str, options: dict[str, Any]) -> PeopleTable:
-    if find_spec("pandas") is None:
-        raise InvalidInput(f"Reading {file.suffix} files needs pandas. Install it with: pip install pandas")
-    import pandas
-
-    try:
-        frame = getattr(pandas, reader)(file, **options)
-    except Exception as error:  # a foreign format can break its reader in any way
-        raise _unreadable(file, f"pandas failed with {said_safely(error)}.") from None
-    table = PeopleTable({str(name): frame[name] for name in frame.columns})
-    name = one_line(file.name)
-    if file.suffix.lower() == ".dta":
-        table.assumed = f"{name} was read with the labels of its values, where it has them."
-    else:
-        table.assumed = f"{name} was read with the codes of its values: labels in a SAS catalog are not read."
-    return table
 
 
 def _unreadable(file: Path, why: str) -> InvalidInput:

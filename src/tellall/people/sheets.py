@@ -57,9 +57,7 @@ def _unpacked(file: Path, largest: int = _LARGEST, *, what: str = "file") -> byt
         with gzip.open(file) as packed:
             whole = packed.read(largest + 1)
     except (OSError, EOFError, zlib.error) as error:
-        raise invalid(
-            what, "a readable .gz file", file, f"The reader failed with {said_safely(error)}."
-        ) from None
+        raise invalid(what, "a readable .gz file", file, _why_packed(error)) from None
     if len(whole) > largest:
         raise invalid(what, f"{size}, unpacked", file)
     return whole
@@ -118,10 +116,24 @@ def encoding_of(file: Path) -> str:
     except UnicodeDecodeError:
         return "Windows-1252"
     except (EOFError, OSError, zlib.error) as error:
-        raise invalid(
-            "path", "a readable file", file, f"The reader failed with {said_safely(error)}."
-        ) from None
+        raise _unread(file, error) from None
     return "UTF-8"
+
+
+def _unread(file: Path, error: Exception) -> Exception:
+    """The error for a file that cannot be read to its end; what the system says stays as it is."""
+    if isinstance(error, OSError) and error.errno is not None:
+        return error
+    return invalid("path", "a readable file", file, _why_packed(error))
+
+
+def _why_packed(error: Exception) -> str:
+    """Why a packed file cannot be read, in a sentence."""
+    if isinstance(error, EOFError):
+        return "It ends too early: some of it is missing. Copy or download it again."
+    if isinstance(error, gzip.BadGzipFile):
+        return "It is not packed by gzip, or more follows what is."
+    return f"It is damaged: unpacking failed with {said_safely(error)}."
 
 
 @contextmanager
@@ -167,9 +179,7 @@ def in_utf8(file: Path, encoding: str) -> Iterator[Path]:
             why = f"Line {line:,} is not text in {words}."
             raise invalid("path", f"a readable {file.suffix.lstrip('.')} file", file, why) from None
         except (EOFError, OSError, zlib.error) as error:
-            raise invalid(
-                "path", "a readable file", file, f"The reader failed with {said_safely(error)}."
-            ) from None
+            raise _unread(file, error) from None
         yield plain
 
 
@@ -287,12 +297,11 @@ def read_sheet(file: Path, name: str | None = None) -> Sheet:
             firsts = {title: _first_line(page, file) for title, page in pages.items() if title != chosen}
             others = {title: line for title, line in firsts.items() if line}
             return Sheet(chosen, lines, faults.merged, faults.hidden, others)
-    except InvalidInput:
+    except (InvalidInput, MemoryError):
         raise
     except Exception as error:  # a foreign format can break its reader in any way
-        raise invalid(
-            "table", "a readable spreadsheet", file, f"openpyxl failed with {said_safely(error)}."
-        ) from None
+        why = f"It is damaged, or no workbook: openpyxl failed with {said_safely(error)}."
+        raise invalid("table", "a readable spreadsheet", file, why) from None
 
 
 def _lines_of(page: Any, file: Path) -> Iterator[list[Any]]:
@@ -318,7 +327,8 @@ def _refuse_large(file: Path) -> None:
         with zipfile.ZipFile(file) as parts:
             sizes = [(part.filename, part.file_size) for part in parts.infolist()]
     except (zipfile.BadZipFile, OSError):
-        raise invalid("table", "a readable spreadsheet", file) from None
+        why = "It is no whole workbook: it was cut off, damaged, or is another kind of file."
+        raise invalid("table", "a readable spreadsheet", file, why) from None
     most = _most_unpacked(file.stat().st_size, _LARGEST_SHEETS)
     if sum(size for _, size in sizes) > most:
         raise invalid("table", _unpacked_rule(most), file)

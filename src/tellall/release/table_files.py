@@ -111,22 +111,22 @@ def _read(path: Path, count: str | None, by: str | None) -> _Listed:
     columns = tuple(name for name in names if name not in (counted, by))
     texts = {name: [label_text(value) for value in _values(table[name])] for name in names}
     units = _SHARES.get(counted.lower())
-    counts = np.empty(len(texts[counted]))
+    counts, first = np.empty(len(texts[counted])), getattr(table, "first", 2)
     for number, text in enumerate(texts[counted]):
         found = as_number(text.removesuffix("%") if units else text)
         if found is None:
             rule = f"{'shares' if units else 'counts'}, or a mark for a hidden one"
-            raise invalid(f"'{counted}'", rule, f"something else in line {number + 2:,} of {path.name}")
+            raise invalid(f"'{counted}'", rule, f"something else in line {number + first:,} of {path.name}")
         if units and (found < 0 or found * units > 1 + _NEAR):
             rule = f"shares from 0 to {1 / units:g}"
-            raise invalid(f"'{counted}'", rule, f"another number in line {number + 2:,} of {path.name}")
+            raise invalid(f"'{counted}'", rule, f"another number in line {number + first:,} of {path.name}")
         counts[number] = found
     areas = texts[by] if by is not None else [""] * counts.size
     lines = [tuple(texts[name][i] for name in columns) for i in range(counts.size)]
     for number, line in enumerate(lines):
         if "" in line:
             raise invalid(
-                "paths", "files with a value in every column", f"line {number + 2:,} of {path.name}"
+                "paths", "files with a value in every column", f"line {number + first:,} of {path.name}"
             )
     if units is None:
         return _Listed(columns, lines, counts, areas)

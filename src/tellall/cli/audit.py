@@ -98,6 +98,9 @@ Key = Annotated[
 NoRemedy = Annotated[
     bool, typer.Option("--no-remedy", help="Do not look for a change of the plan that passes.")
 ]
+Drop = Annotated[
+    bool, typer.Option("--drop-gaps", help="Leave out people whose secret is missing; the report says so.")
+]
 Force = Annotated[
     bool,
     typer.Option("--force", help="Start even if it takes more memory than is free."),
@@ -124,6 +127,7 @@ def audit(
     device: Device = "cpu",
     no_remedy: NoRemedy = False,
     force: Force = False,
+    drop_gaps: Drop = False,
     policy: PolicyFile = None,
     markdown: Markdown = None,
     junit: Junit = None,
@@ -178,7 +182,7 @@ def audit(
         raise invalid("--key", "given with --decision", key)
     curator = None if key is None else CuratorKey.read(key)
     rules = None if policy is None else Policy.read(policy)
-    people, chosen, outputs = _asked(plan, data, acro, secret, seed, talk)
+    people, chosen, outputs = _asked(plan, data, acro, secret, seed, talk, drop_gaps=drop_gaps)
     checked = None if curator is None else curator.check(chosen.data_file(data))
     chosen = chosen if rules is None else rules.under(chosen)
     known = chosen.not_checked
@@ -197,6 +201,7 @@ def audit(
     asked = [plan.name] if plan is not None else []
     asked += ["--acro", acro.name] if acro is not None else []
     asked += ["--policy", policy.name] if policy is not None else []
+    asked += ["--drop-gaps"] if drop_gaps else []
     pieces = "attacks" if chosen.by is None else "areas"
     work = folder / ".work" if chosen.by is None else kept_beside(folder)
     with (
@@ -278,6 +283,8 @@ def _asked(
     secret: str | None,
     seed: int | None,
     talk: Console,
+    *,
+    drop_gaps: bool,
 ) -> tuple[Dataset, plans.Plan, OutputFolder | None]:
     """The people, what is attacked, and the outputs of ACRO in it."""
     from tellall.experiment.plans.plan import Plan
@@ -287,10 +294,12 @@ def _asked(
         raise invalid("--secret", "left out with a plan, which names it", secret)
     if plan is not None:
         chosen = read_plan(plan, data, seed, talk)
+        chosen = replace(chosen, drop_gaps=chosen.drop_gaps or drop_gaps)
         people = chosen.dataset(data)
     else:
         assert acro is not None
-        people, chosen = _people_of(acro, data, secret, talk), Plan((), seed=seed or 0, steps=False)
+        people = _people_of(acro, data, secret, talk, drop_gaps=drop_gaps)
+        chosen = Plan((), seed=seed or 0, steps=False, drop_gaps=drop_gaps)
         chosen = replace(chosen, data=(data or Path()).name, secret=people.secret_name)
     if acro is None:
         return people, chosen, None
@@ -301,7 +310,9 @@ def _asked(
     return people, chosen, folder
 
 
-def _people_of(acro: Path, data: Path | None, secret: str | None, talk: Console) -> Dataset:
+def _people_of(
+    acro: Path, data: Path | None, secret: str | None, talk: Console, *, drop_gaps: bool
+) -> Dataset:
     """The people that outputs are about, with the secret that most outputs are about."""
     from tellall.people.dataset import Dataset
     from tellall.people.readers import read_table
@@ -312,14 +323,14 @@ def _people_of(acro: Path, data: Path | None, secret: str | None, talk: Console)
     table = read_table(data)
     names = [str(name) for name in (table if isinstance(table, dict) else table.columns)]
     chosen = likely_secret(acro, names) if secret is None else secret
-    everything = Dataset.from_frame(table, secret=chosen)
+    everything = Dataset.from_frame(table, secret=chosen, drop_gaps=drop_gaps)
     found = read_folder(acro, everything)
     if not found.outputs:
         reasons = "; ".join(map(str, found.skipped[:3])) or "none"
         raise invalid("--acro", "a folder with an output that can be read", reasons)
     public = columns_used(found, everything.public)
     talk.print(f"The secret is {chosen}; the attacker knows {', '.join(public)}.")
-    return Dataset.from_frame(table, secret=chosen, public=public)
+    return Dataset.from_frame(table, secret=chosen, public=public, drop_gaps=drop_gaps)
 
 
 def _write_record(document: dict[str, Any], folder: Path, made_by: str, talk: Console) -> None:

@@ -339,8 +339,25 @@ def reveal(dataset: Dataset, plan: Plan, *, level: float = 0.95) -> dict[str, An
         "warning": "SECRET: what attacks conclude about single people. Not for publication.",
         "secret": dataset.secret_name,
         "confidence": level,
-        "people": named,
-        "differences": [] if plan.by is not None else people_who_differ(dataset.public, plan, _NAMED),
+        "people": {name: [_of_file(dataset, one) for one in people] for name, people in named.items()},
+        "differences": []
+        if plan.by is not None
+        else [_of_file(dataset, one) for one in people_who_differ(dataset.public, plan, _NAMED)],
+    }
+
+
+def _of_file(dataset: Dataset, one: dict[str, Any]) -> dict[str, Any]:
+    """The same with rows of the file, from one, where some of its people were left out."""
+    rows = dataset.rows
+    if rows is None:
+        return one
+    return {
+        name: int(rows[part - 1]) + 1
+        if name == "row"
+        else [int(rows[row - 1]) + 1 for row in part]
+        if name in ("only_first", "only_second")
+        else part
+        for name, part in one.items()
     }
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from tellall.core import files
+from tellall.core.amounts import count_of
 from tellall.core.claims import claimed
 from tellall.core.errors import invalid
 from tellall.core.notebook import WithFigures
@@ -279,6 +280,7 @@ def describe_people(dataset: Dataset, name: str) -> dict[str, Any]:
     return {
         "name": name,
         "people": dataset.n,
+        "dropped": dataset.dropped,
         "distinct_public_rows": len(dataset.patterns),
         "secret": dataset.secret_name,
         "meaning": list(dataset.meaning),
@@ -339,6 +341,17 @@ def _assumed(plan: Plan, data: dict[str, Any]) -> list[str]:
     ]
 
 
+def _dropped(data: dict[str, Any]) -> list[str]:
+    """That people without a secret were left out."""
+    if not data.get("dropped"):
+        return []
+    people = count_of(data["dropped"], "person", "people")
+    return [
+        f"{people} without a value of {data['secret']}, who were left out: the numbers here are about the "
+        f"other {data['people']:,}. What is published must leave them out too."
+    ]
+
+
 def _not_tested(plan: Plan, data: dict[str, Any], findings: Sequence[Finding | Skipped]) -> list[str]:
     """What the audit says nothing about."""
     missing = [f"{skipped.name}: {skipped.reason}" for skipped in findings if isinstance(skipped, Skipped)]
@@ -351,6 +364,7 @@ def _not_tested(plan: Plan, data: dict[str, Any], findings: Sequence[Finding | S
     return [
         *missing,
         *unsolved,
+        *_dropped(data),
         "Attacks other than the reconstructions named with each release. Their failure proves nothing about "
         "others.",
         "Whether somebody is in the data at all (membership).",

@@ -19,6 +19,7 @@ from tellall.people.cuts import choose_cuts
 from tellall.people.dates import cut_before, date_cut_labels, date_text, day_number, day_of_cut, roundest_date
 
 __all__ = [
+    "DROP_GAPS",
     "LARGEST_EXACT",
     "MISSING",
     "Array",
@@ -38,6 +39,7 @@ __all__ = [
     "number_text",
     "plain_values",
     "telling",
+    "where_known",
     "why_left_out",
 ]
 
@@ -46,6 +48,7 @@ __all__ = [
 Bins = int | Sequence[float | date | str]  # dates and their texts cut columns of dates
 Array = npt.NDArray[np.floating[Any]]
 
+DROP_GAPS = "--drop-gaps (in a plan: drop_gaps = true) leaves those people out, and the report says so."
 KEPT_VALUES = 20  # a number with at most this many distinct values keeps each of them
 MOST_CATEGORIES = 100  # of a secret; more are names, not groups
 DEFAULT_BINS = 10  # a number with more values is cut near its deciles
@@ -131,9 +134,7 @@ def encode_secret(name: str, raw: Any, kind: str | None = None) -> tuple[npt.NDA
     column, codes, numbers = encode(name, raw)
     missing = sum(map(is_missing, _objects(raw))) if numbers is None else int(np.isnan(numbers).sum())
     if missing:
-        raise invalid(
-            name, "known for everybody", f"{missing} missing values", "Leave those people out first."
-        )
+        raise invalid(name, "known for everybody", f"{missing} missing values", DROP_GAPS)
     if kind not in (None, "bits", "categories", "reals"):
         raise invalid("kind", "'bits', 'categories', 'reals' or None", kind)
     if kind == "reals":
@@ -156,6 +157,12 @@ def encode_secret(name: str, raw: Any, kind: str | None = None) -> tuple[npt.NDA
             name, f"a secret of at most {MOST_CATEGORIES} categories", f"{distinct.size}", "Group them first."
         )
     return codes.astype(np.int16), column.labels
+
+
+def where_known(raw: Any) -> npt.NDArray[np.bool_]:
+    """Which people have a value in a column."""
+    cells = _objects(raw)
+    return np.fromiter((not is_missing(value) for value in cells), dtype=bool, count=len(cells))
 
 
 def is_numeric(raw: Any) -> bool:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tellall.core.amounts import count_of
 from tellall.core.checks import is_whole, whole
 from tellall.core.errors import InvalidInput, invalid
 from tellall.core.notebook import InNotebook
@@ -31,6 +32,7 @@ from tellall.people.columns import (
     is_numeric,
     plain_values,
     telling,
+    where_known,
 )
 from tellall.people.counting.tally import Counts, tabulate, with_secret
 from tellall.people.shape import Shape
@@ -239,6 +241,10 @@ class Dataset(InNotebook):
         What the codes of the secret stand for; empty for real numbers.
     assumed
         How the file was read, in a sentence; empty if no such file was read.
+    rows
+        The row of each person in the file or frame, from zero; None if nobody was left out.
+    dropped
+        How many people were left out because their secret is missing.
 
     Examples
     --------
@@ -252,6 +258,8 @@ class Dataset(InNotebook):
     secret_name: str = "secret"
     meaning: tuple[str, ...] = ("0", "1")
     assumed: str = ""
+    rows: IntArray | None = None
+    dropped: int = 0
 
     @classmethod
     def from_arrays(
@@ -326,6 +334,7 @@ class Dataset(InNotebook):
         bins: Bins | Mapping[str, Bins] | None = None,
         *,
         kind: str | None = None,
+        drop_gaps: bool = False,
     ) -> Dataset:
         """A dataset from a pandas or polars frame, an Arrow table, or a mapping from names to arrays.
 
@@ -343,6 +352,9 @@ class Dataset(InNotebook):
             are cut near their deciles.
         kind
             "bits", "categories" or "reals"; by default the secret's values decide.
+        drop_gaps
+            Whether people whose secret is missing are left out; ``dropped`` says how many. They are refused
+            otherwise.
         """
         frame = frame.collect() if hasattr(frame, "collect") else frame  # a lazy polars frame
         if hasattr(frame, "column_names"):  # an Arrow table
@@ -354,6 +366,10 @@ class Dataset(InNotebook):
         wanted = chosen if secret is None else [*chosen, secret]
         raw = {name: plain_values(frame[keys[name]]) for name in wanted}
         n = common_length(raw)
+        rows, dropped = None, 0
+        if drop_gaps and secret is not None and not (known := where_known(raw[secret])).all():
+            rows, dropped = np.flatnonzero(known), int(n - known.sum())
+            raw, n = {name: values[known] for name, values in raw.items()}, int(known.sum())
         if n < 2 or not chosen:
             raise invalid("table", "two people or more and one public column or more", f"{n} × {len(chosen)}")
         per_column = bins_by_column(bins, chosen, lambda name: is_numeric(raw[name]))
@@ -362,7 +378,9 @@ class Dataset(InNotebook):
         assumed = getattr(frame, "assumed", "") if isinstance(frame, dict) else ""
         if secret is None:
             return cls(view, assumed=assumed)
-        return cls(view, *_secret(secret, raw[secret], kind), assumed)
+        return cls(
+            view, *_secret(secret, raw[secret], kind), _with_dropped(assumed, dropped, secret), rows, dropped
+        )
 
     @classmethod
     def _with_vector(cls, view: Public, secret: npt.ArrayLike | None, kind: str | None) -> Dataset:
@@ -470,6 +488,14 @@ def _vector(value: npt.ArrayLike, n: int) -> npt.NDArray[Any]:
     if array.dtype.kind == "f" and not np.isfinite(array).all():
         raise invalid("secret", "finite", f"{int((~np.isfinite(array)).sum())} NaN or infinite values")
     return array
+
+
+def _with_dropped(assumed: str, dropped: int, secret: str) -> str:
+    """How the file was read, and how many people were left out."""
+    if not dropped:
+        return assumed
+    left = f"{count_of(dropped, 'person', 'people')} without a value of {secret} were left out."
+    return f"{assumed} {left}".strip()
 
 
 def _secret(name: str, raw: Any, kind: str | None) -> tuple[npt.NDArray[Any], str, tuple[str, ...]]:

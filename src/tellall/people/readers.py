@@ -55,9 +55,11 @@ def read(
     bins: Bins | Mapping[str, Bins] | None = None,
     *,
     kind: str | None = None,
+    drop_gaps: bool = False,
 ) -> Dataset:
     """A dataset from a file, one person per row; see :meth:`Dataset.from_frame` for the other arguments."""
-    return Dataset.from_frame(read_table(path), secret=secret, public=public, bins=bins, kind=kind)
+    table = read_table(path)
+    return Dataset.from_frame(table, secret=secret, public=public, bins=bins, kind=kind, drop_gaps=drop_gaps)
 
 
 def read_table(path: str | Path) -> Any:

@@ -289,6 +289,7 @@ class DataDocument(_Strict):
     meaning: Annotated[list[str], Field(description="What the values of the secret stand for.")]
     holders: Annotated[int | None, Field(description="How many have the second; null if not two values.")]
     counts: Annotated[list[int], Field(description="How many people have each value.")] = []
+    dropped: Annotated[int, Field(description="How many were left out: their secret is missing.")] = 0
     columns: list[ColumnDocument]
     left_out: list[str]
 

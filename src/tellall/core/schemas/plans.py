@@ -109,6 +109,9 @@ class PlanDocument(_Strict):
             description="How numbers and dates are cut for tables: a count, or by column a count or points."
         ),
     ] = {}
+    drop_gaps: Annotated[bool, Field(description="Whether people whose secret is missing are left out.")] = (
+        False
+    )
     by: Annotated[
         Text | None,
         Field(description="A public column: everything is published for each of its values, an area."),

@@ -113,7 +113,7 @@ def _rare(labels: Sequence[str], counts: Any) -> str:
     return ", ".join(f"“{one_line(labels[code], 40)}”" for code in order[:3])
 
 
-def draft(table: Any, data: str, *, secret: str | None = None) -> Draft:
+def draft(table: Any, data: str, *, secret: str | None = None, drop_gaps: bool = False) -> Draft:
     """A commented plan for the columns of a table that lies in the file `data`.
 
     Parameters
@@ -124,15 +124,17 @@ def draft(table: Any, data: str, *, secret: str | None = None) -> Draft:
         What the plan calls the file.
     secret
         The column to protect; by default the last with two values.
+    drop_gaps
+        Whether people whose secret is missing are left out.
     """
     names = [str(name) for name in (table if isinstance(table, dict) else table.columns)]
     columns = {name: table[name] for name in names}
-    chosen = _secret(columns, secret)
+    chosen = _secret(columns, secret, drop_gaps=drop_gaps)
     kept, left_out = _split(columns, chosen)
     if not kept:
         raise invalid("table", "one with public columns to make tables of", "; ".join(left_out) or "none")
     people = Dataset.from_frame(
-        {name: columns[name] for name in [*kept, chosen]}, secret=chosen, public=kept
+        {name: columns[name] for name in [*kept, chosen]}, secret=chosen, public=kept, drop_gaps=drop_gaps
     )  # says what is wrong with the secret, if anything is
     cuts = {c.name: c.cut_texts for c in people.public.columns if c.cuts}
     numeric = [] if people.levels else _numeric(people.public)
@@ -142,6 +144,7 @@ def draft(table: Any, data: str, *, secret: str | None = None) -> Draft:
         version=VERSION,
         data=toml_text(data),
         secret=toml_text(chosen),
+        gaps="drop_gaps = true  # people without a value of it are left out\n" if drop_gaps else "",
         meaning=_meaning(people.meaning) if people.levels else "real numbers",
         public=",\n".join(f"  {toml_text(name)}" for name in kept),
         left_out="".join(f"# left out: {one_line(reason, 200)}\n" for reason in left_out),
@@ -182,18 +185,20 @@ def _numeric(public: Public) -> list[str]:
     return found
 
 
-def _secret(columns: dict[str, Any], secret: str | None) -> str:
+def _secret(columns: dict[str, Any], secret: str | None, *, drop_gaps: bool) -> str:
     if secret is not None:
         if secret not in columns:
             raise unknown_name("secret", secret, list(columns))
         return secret
-    two = [name for name, raw in columns.items() if _distinct(raw) == 2 and not _any_missing(raw)]
+    two = [
+        name for name, raw in columns.items() if _distinct(raw) == 2 and (drop_gaps or not _any_missing(raw))
+    ]
     if not two:
         raise invalid(
             "table",
             "one with a column of two values, to be the secret",
             "none without gaps",
-            "Name one with --secret.",
+            "Name one with --secret, or leave out people without a value with --drop-gaps.",
         )
     return two[-1]
 
@@ -259,7 +264,7 @@ data = {data}
 
 # The column nobody should learn about a person: {meaning}.
 secret = {secret}
-
+{gaps}
 # The columns an attacker may know about everybody.
 {left_out}public = [
 {public},

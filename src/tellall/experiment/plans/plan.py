@@ -113,6 +113,8 @@ class Plan:
         What will be published but is of a kind that tellall does not have.
     data, secret, public, bins
         How to read the people; see `read`. Not needed if there is a dataset already.
+    drop_gaps
+        Whether people whose secret is missing are left out.
     by
         A public column; everything is published and attacked separately for each of its values. None: for
         everybody together.
@@ -163,6 +165,7 @@ class Plan:
     attackers: tuple[Attacker, ...] = (INSIDER,)
     forbidden: tuple[str, ...] = ()
     cells: CellRules = USUAL_RULES
+    drop_gaps: bool = False
 
     @property
     def attacker(self) -> Attacker:
@@ -245,6 +248,7 @@ class Plan:
             steps=document.steps,
             folder=folder,
             by=document.by or None,
+            drop_gaps=document.drop_gaps,
         )
 
     @classmethod
@@ -290,10 +294,15 @@ class Plan:
         if self.by is not None:
             table = _with_text(table, self.by)
             public = None if public is None else tuple(dict.fromkeys([*public, self.by]))
-        return Dataset.from_frame(table, secret=self.secret, public=public, bins=self.bins or None)
+        return Dataset.from_frame(
+            table, secret=self.secret, public=public, bins=self.bins or None, drop_gaps=self.drop_gaps
+        )
 
     def stored(self, data: Path | None = None, progress: Progress | None = None) -> Stored:
         """The people in Parquet files, read as the plan says, for tables larger than memory."""
+        if self.drop_gaps:
+            rule = "false for people who are counted in their files"
+            raise invalid("drop_gaps", rule, "true", "Leave those without a secret out of the files.")
         chosen: Any = self.bins or None
         return scan(
             self.data_file(data), secret=self.secret, public=self.public, bins=chosen, progress=progress
@@ -380,6 +389,7 @@ class Plan:
             "secret": self.secret,
             "public": None if self.public is None else list(self.public),
             "bins": self.bins if isinstance(self.bins, int) else _plain_bins(self.bins),
+            "drop_gaps": self.drop_gaps,
             "by": self.by,
             "limit": self.limit,
             "exposed_limit": self.exposed_limit,

@@ -164,7 +164,14 @@ def test_nothing_at_all_shows_the_commands(tellall):
 
 
 @pytest.mark.parametrize(
-    ("raised", "expected"), [(KeyboardInterrupt, 130), (SolverFailed("no"), 3), (MemoryError, 2)]
+    ("raised", "expected"),
+    [
+        (KeyboardInterrupt, 130),
+        (SolverFailed("no"), 3),
+        (MemoryError, 2),
+        (ImportError("libblas.so: failed to map segment from shared object"), 2),
+        (RuntimeError("can't start new thread"), 2),
+    ],
 )
 def test_a_stop_is_no_verdict(tellall, monkeypatch, raised, expected):
     def stopped(*arguments, **more):

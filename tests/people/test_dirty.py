@@ -1,7 +1,9 @@
 """Files as they come: titles, row names, marks for missing values, odd numbers, labels, damage."""
 
+import errno
 import gzip
 import io
+import os
 import zipfile
 
 import numpy as np
@@ -223,3 +225,39 @@ def test_a_damaged_file_is_one_sentence_that_names_it(tmp_path, name, made, says
         read_table(tmp_path / name)
     assert name in str(refused.value)
     assert "\n" not in str(refused.value)
+
+
+def test_more_columns_than_can_be_read_are_refused_before_they_are(tmp_path):
+    names = [f"c{number}" for number in range(200_000)]
+    (tmp_path / "p.csv").write_text(text(header=names, rows=[[number % 2] * 200_000 for number in range(3)]))
+    with pytest.raises(ta.InvalidInput, match=r"at most 50,000 columns; got 200,000 in p.csv"):
+        read_table(tmp_path / "p.csv")
+
+
+@pytest.mark.parametrize("count", [10**20, 10**13, 9007199254740993])
+def test_more_people_than_ever_lived_are_no_count(tmp_path, count):
+    path = tmp_path / "t.csv"
+    path.write_text(f"age,sex,count\n0-19,f,1\n0-19,m,{count}\n20+,f,2\n20+,m,5\n")
+    with pytest.raises(ta.InvalidInput, match="counts must be numbers of people, at most 1,000,000,000,000"):
+        ta.read_count_tables(path)
+
+
+def test_a_full_disk_while_a_file_is_unpacked_is_said_as_the_system_says_it(tmp_path, monkeypatch):
+    (tmp_path / "p.csv.gz").write_bytes(gzip.compress(text().encode()))
+
+    def full(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("tellall.people.sheets._pieces", full)
+    with pytest.raises(OSError, match="No space left on device"):
+        read_table(tmp_path / "p.csv.gz")
+
+
+def test_where_duckdb_lacks_memory_no_file_is_blamed(tmp_path, monkeypatch):
+    from tellall.core import duck
+
+    (tmp_path / "p.csv").write_text("name,ill\n" + "".join(f"{'n' * 500}{i},{i % 2}\n" for i in range(9000)))
+    connect = duck.connect
+    monkeypatch.setattr(duck, "connect", lambda: connect(memory_limit="1MB"))
+    with pytest.raises(MemoryError):
+        read_table(tmp_path / "p.csv")

@@ -42,6 +42,7 @@ from tellall.core.exits import (
     TRACEBACK,
     UNSETTLED,
     fault_sentence,
+    lacks_memory,
     place_of,
 )
 from tellall.core.text import one_line
@@ -236,7 +237,7 @@ def _explained(error: BaseException) -> tuple[str, int]:
         return str(error), UNSETTLED
     if isinstance(error, TellallError):
         return str(error), REFUSED
-    if isinstance(error, MemoryError):
+    if lacks_memory(error):
         return "this machine has too little memory for it; there is no result.", REFUSED
     if isinstance(error, OSError) and (said := _said_by_system(error)):
         return said, REFUSED

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,6 +18,7 @@ __all__ = [
     "literal",
     "pattern_of",
     "quoted",
+    "refuse_lack_of_room",
 ]
 
 _WHOLE = ["TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT"]
@@ -46,6 +48,16 @@ def connect(**settings: Any) -> Iterator[Any]:
             yield connection
     finally:
         idle.append(database)
+
+
+def refuse_lack_of_room(error: Exception) -> None:
+    """Raises what Python raises where DuckDB lacked memory or disk, so that no file is blamed for it."""
+    import duckdb
+
+    if isinstance(error, duckdb.OutOfMemoryException):
+        raise MemoryError from None
+    if isinstance(error, duckdb.IOException) and os.strerror(errno.ENOSPC) in str(error):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)) from None
 
 
 def _database(settings: dict[str, Any]) -> Any:

@@ -15,6 +15,7 @@ __all__ = [
     "TRACEBACK",
     "UNSETTLED",
     "fault_sentence",
+    "lacks_memory",
     "mark_place",
     "place_of",
 ]
@@ -26,6 +27,7 @@ UNSETTLED = 3  # the verdict review, or an answer that is not settled: a person 
 FAULT = 70  # a fault of tellall, or a worker process that was killed; EX_SOFTWARE of sysexits.h
 SIGNALLED = 128  # and the number of the signal that stopped it
 
+_NO_MEMORY = ("failed to map segment", "cannot allocate memory", "can't start new thread")
 TRACEBACK = "TELLALL_TRACEBACK"  # the variable with which a fault says where it is
 _ELSEWHERE = "In a worker process:\n"
 
@@ -41,6 +43,21 @@ def fault_sentence(error: BaseException) -> str:
     return (
         f"a fault in tellall itself ({said_safely(error)}), not in your data; nothing was decided. Run it "
         f"again with {TRACEBACK}=1 and report what it prints, which quotes no data."
+    )
+
+
+def lacks_memory(error: BaseException) -> bool:
+    """Whether an error says that there was too little memory, also to load a library or to start a thread.
+
+    Examples
+    --------
+    >>> lacks_memory(ImportError("x.so: failed to map segment")), lacks_memory(KeyError())
+    (True, False)
+    """
+    if isinstance(error, MemoryError):
+        return True
+    return isinstance(error, ImportError | RuntimeError) and any(
+        one in str(error).lower() for one in _NO_MEMORY
     )
 
 

@@ -111,6 +111,8 @@ class Together:
             with self._unfinished(path) as (partial, _), duck.connect() as connection:
                 yield connection, partial
         except duckdb.Error as error:
+            with _naming(path):
+                duck.refuse_lack_of_room(error)
             raise invalid("path", "a file that can be written", path, f"DuckDB said: {said(error)}") from None
 
     def take_their_places(self) -> None:

@@ -199,6 +199,7 @@ class ParquetColumns:
             why = "A part of it that is packed needs more than is allowed to be unpacked at once."
             raise invalid("path", "a file that fits into memory", self._path, why) from None
         except duckdb.Error as error:
+            duck.refuse_lack_of_room(error)
             raise _unreadable(self._path, f"DuckDB failed with {said_safely(error)}.") from None
 
 
@@ -211,6 +212,7 @@ _DECIMAL_COMMA = re.compile(r"\s*[+-]?(\d*,)?\d+([eE][+-]?\d+)?\s*")
 _THOUSANDS = re.compile(r"\s*[+-]?[1-9]\d{0,2},\d{3}\s*")
 _PLAIN = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,2})?\s*")
 _ODD = re.compile(rb"0[xXbBoO][0-9a-fA-F]|\d_\d")
+_MOST_COLUMNS = 50_000  # of a text: what reads it takes the square of them
 _FIRST_YEAR = np.datetime64("1000-01-01")  # an earlier one was printed with fewer than four digits
 _PIECE = 2**24
 
@@ -531,6 +533,10 @@ def _check_names(file: Path, names: list[str], line: int) -> None:
     """Refuses a header that does not name every column, each once; the first may have row names below it."""
     if not names:
         raise _unreadable(file, f"Line {line:,} is empty.")
+    if len(names) > _MOST_COLUMNS:
+        rule = f"a table of at most {_MOST_COLUMNS:,} columns"
+        advice = "Keep the columns that are published or that somebody may know."
+        raise invalid("path", rule, f"{len(names):,} in {one_line(file.name)}", advice)
     seen: dict[str, int] = {}
     for number, name in enumerate(names, start=1):
         if not name and (number > 1 or len(names) < 3):
@@ -588,6 +594,7 @@ def _delimited_columns(file: Path, heading: _Heading, types: list[str], *, decim
                 )
             return list(found.values())
     except duckdb.Error as error:
+        duck.refuse_lack_of_room(error)
         line = re.search(r"CSV Error on Line: (\d+)", str(error))
         otherwise = (
             f"Line {int(line[1]):,} cannot be read." if line else "It has no rows that match its header."

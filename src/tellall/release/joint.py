@@ -35,6 +35,7 @@ __all__ = ["SECRET", "CountTable", "Joint", "join_tables", "name_cell", "tables_
 
 SECRET = "secret"  # the name of the tabulated column of Marginals
 _MOST_ROWS = 1_000_000  # of the joint domain
+_MOST_PEOPLE = 10**12  # in a cell; more than ever lived, and counted without error
 _MOST_ENTRIES = 20_000_000  # rows of the joint domain times tables
 
 
@@ -104,6 +105,8 @@ class CountTable:
             raise invalid("counts", f"{cells} numbers, one per cell", f"{values.size}")
         if np.isinf(values).any():
             raise invalid("counts", "finite, or NaN where hidden", "an infinite one")
+        if shares_of is None and (np.abs(values[~np.isnan(values)] * units) > _MOST_PEOPLE).any():
+            raise invalid("counts", f"numbers of people, at most {_MOST_PEOPLE:,}", "a larger one")
         if people is not None and (not is_whole(people) or people < 0):
             raise invalid("people", "a whole number, zero or more, or None", people)
         if where is not None and not isinstance(where, str):

@@ -214,7 +214,6 @@ class _Programme:
             model.add_linear_constraint(unknowns[unknown], int(least), int(most)).only_enforce_if(chosen)
             met.append(chosen)
         model.add_bool_or(met)
-        model.maximize(sum(met))
 
 
 def _solved(solver: Any, model: Any) -> Any:

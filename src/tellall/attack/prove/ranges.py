@@ -146,6 +146,7 @@ class _Widening(Search):
         super().__post_init__()
         self.least, self.most = self.part.upper.copy(), self.part.lower.copy()
         self.reached = np.zeros(2 * self.least.size, dtype=bool)
+        self.walking = True
 
     def keys(self) -> IntArray:
         further = np.concatenate([self.least > self.part.lower, self.most < self.part.upper])
@@ -159,6 +160,13 @@ class _Widening(Search):
             np.where(falls, self.part.lower[unknown], self.most[unknown] + 1),
             np.where(falls, self.least[unknown] - 1, self.part.upper[unknown]),
         )
+
+    def direction(self, keys: IntArray) -> Array:
+        n = self.least.size
+        away = np.zeros(n)
+        away[keys[keys < n]] -= 1.0
+        away[keys[keys >= n] - n] += 1.0
+        return away
 
     def learn(self, x: Array) -> None:
         falls, rises = self.part.movable(x)
@@ -174,9 +182,12 @@ class _Widening(Search):
             self.engine.narrow(unknown, least, most)
 
     def walk(self) -> None:
-        """Walks with one unknown held beyond what was seen of it, until few of them get there."""
+        """Walks with one unknown held beyond what was seen of it, until few of them get there.
+
+        Once none do, no walks are tried any more.
+        """
         rng, n = self.walker.rng, self.least.size
-        while self.walker.able and self.budget.left > 0:
+        while self.walking and self.walker.able and self.budget.left > 0:
             keys = self.keys()
             if not keys.size:
                 return
@@ -193,6 +204,7 @@ class _Widening(Search):
             held[at, unknown] = True
             self.mend(start, held)
             reached = (self.least[unknown] <= target) & (self.most[unknown] >= target)
+            self.walking = bool(reached.any())
             if int(reached.sum()) * 8 < keys.size:
                 return
 

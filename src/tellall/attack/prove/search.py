@@ -40,6 +40,7 @@ _LISTING = 3.0  # effort of that
 _STEP, _STRIDE = 3.0, 0.3  # effort of a set of walks, and of each walk per thousand entries: its milliseconds
 # The least effort of a question before it is given up, chosen on `fair` and `randhie`; then times _MORE.
 _FIRST, _ASK, _MORE = 300.0, 40.0, 4
+_WORTH = 50  # a solution in a random direction is worth looking for if it crosses off one in so many
 _STROLLS = 2  # sets of walks from random starts, before a part is left to CP-SAT alone
 _RANKED = 5000  # unknowns up to which a rank is computed
 
@@ -193,6 +194,10 @@ class Search(ABC):
         """Returns what solutions would answer these."""
 
     @abstractmethod
+    def direction(self, keys: IntArray) -> Array:
+        """Returns, for each unknown, which way it has to go to answer what is asked of it, as +1, −1 or 0."""
+
+    @abstractmethod
     def learn(self, x: Array) -> None:
         """Crosses off what this solution, or a single step from it, answers."""
 
@@ -213,6 +218,7 @@ class Search(ABC):
             return empty
         self.walk()
         effort, for_all = max(_ASK, 2 * self.first), max(_ASK, _MORE * self.first)
+        self._explore(effort)
         while self.keys().size and self.budget.left > 0:
             if self._ask(self.keys(), for_all):
                 continue
@@ -221,6 +227,18 @@ class Search(ABC):
                     self._ask(np.array([key]), effort)
             effort, for_all = effort * _MORE, for_all * _MORE
         return False
+
+    def _explore(self, effort: float) -> None:
+        """Looks for solutions in random directions, as long as each crosses off a fiftieth of what is left."""
+        before = int(self.keys().size)
+        while before and self.budget.left > 0:
+            if self._find(effort, direction=self._anywhere()).solution is None:
+                return
+            self.walk()
+            left = int(self.keys().size)
+            if before - left < max(1, before // _WORTH):
+                return
+            before = left
 
     def _first(self) -> bool:
         """Looks for a solution; returns whether there is certainly none.
@@ -264,17 +282,24 @@ class Search(ABC):
 
     def _ask(self, keys: IntArray, effort: float) -> bool:
         """Asks whether a solution answers any of these; returns whether that was found out."""
-        answer = self._find(effort, self.wishes(keys))
+        answer = self._find(effort, self.wishes(keys), self._anywhere())
         if answer.none:
             self.exclude(keys)
         elif answer.solution is not None:
             self.walk()
         return answer.none or answer.solution is not None
 
-    def _find(self, effort: float, wishes: Wishes | None = None) -> Answer:
+    def _anywhere(self) -> Array:
+        """Returns a random direction in which a solution crosses off as much as possible of what is left."""
+        weights = self.walker.rng.random(self.part.columns.size)
+        return self.direction(self.keys()) * weights
+
+    def _find(
+        self, effort: float, wishes: Wishes | None = None, direction: Array | None = None
+    ) -> Answer:
         """Asks for a solution, learns from it, and takes its cost from the budget."""
         doing(f"search for proofs, {max(self.budget.spent, 0):,.0f} of {self.budget.effort:,.0f} steps")
-        answer = self.engine.find(min(effort, self.budget.left), wishes)
+        answer = self.engine.find(min(effort, self.budget.left), wishes, direction)
         self.budget.take(max(answer.cost, 1.0))
         if answer.solution is not None:
             self._take(answer.solution)
@@ -312,6 +337,12 @@ class _Moves(Search):
         held, lower, upper = self.held[keys], self.part.lower[keys], self.part.upper[keys]
         rises = held == lower
         return Wishes(keys, np.where(rises, held + 1, lower), np.where(rises, upper, held - 1))
+
+    def direction(self, keys: IntArray) -> Array:
+        assert self.held is not None
+        away = np.zeros(self.held.size)
+        away[keys] = np.where(self.held[keys] == self.part.lower[keys], 1.0, -1.0)
+        return away
 
     def learn(self, x: Array) -> None:
         if self.held is None:

@@ -50,7 +50,9 @@ def check(
     out: Out = None,
     reveal: Unused = False,
 ) -> None:
-    """Check that a file of people is the one a decision is about; or its plan, its audit, an output.
+    """Check that a file is the one that a decision is about.
+
+    The file is that of the people, the plan, the audit, or an output.
 
     A record says nothing about the file to anybody without the key: not even whether two records are about
     the same people. Keep the key apart from the records, and keep it: without it no record can be checked.

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from tellall.algebra.operators.base import Array, IntArray
 from tellall.algebra.solvers.base import Component
 
-__all__ = ["Answer", "Constraints", "Wishes"]
+__all__ = ["Reply", "Constraints", "Wishes"]
 
 _SCALE = 2.0**30  # whole numbers that stand for a coefficient of 1 in rows whose coefficients are not whole
 _MOST = 2.0**60  # what a row may add up to in CP-SAT
@@ -49,7 +49,7 @@ class Wishes:
 
 @final
 @dataclass(frozen=True, eq=False)
-class Answer:
+class Reply:
     """A solution, or that there is ``none``; neither if the question was given up. With what it cost."""
 
     solution: Array | None = None
@@ -60,7 +60,7 @@ class Answer:
 class _Engine(Protocol):
     def narrow(self, unknown: int, least: float, most: float) -> None: ...
 
-    def find(self, effort: float, wishes: Wishes | None, direction: Array | None) -> Answer: ...
+    def find(self, effort: float, wishes: Wishes | None, direction: Array | None) -> Reply: ...
 
 
 @final
@@ -97,14 +97,14 @@ class Constraints:
         """Bounds an unknown in all further questions."""
         self._loaded().narrow(unknown, least, most)
 
-    def find(self, effort: float, wishes: Wishes | None = None, direction: Array | None = None) -> Answer:
+    def find(self, effort: float, wishes: Wishes | None = None, direction: Array | None = None) -> Reply:
         """Looks for a solution that meets at least one wish, as far as possible in a direction.
 
         What CP-SAT returns is checked once more; a solution that does not fit counts as given up.
         """
         answer = self._loaded().find(effort, wishes, direction)
         if answer.solution is not None and not self._fits(answer.solution, wishes):
-            return Answer(cost=answer.cost)
+            return Reply(cost=answer.cost)
         return answer
 
     def _fits(self, x: Array, wishes: Wishes | None) -> bool:
@@ -171,9 +171,9 @@ class _Programme:
         domain = self._model.proto.variables[unknown].domain
         domain[0], domain[1] = int(least), int(most)
 
-    def find(self, effort: float, wishes: Wishes | None, direction: Array | None) -> Answer:
+    def find(self, effort: float, wishes: Wishes | None, direction: Array | None) -> Reply:
         if not self._able:
-            return Answer()
+            return Reply()
         library, model = self._library, self._model
         if wishes is not None or direction is not None:
             model = model.clone()
@@ -193,10 +193,10 @@ class _Programme:
         status = _solved(solver, model)
         cost = float(solver.response_proto.deterministic_time) * _THOUSANDTHS
         if status == library.INFEASIBLE:
-            return Answer(none=True, cost=cost)
+            return Reply(none=True, cost=cost)
         if status not in (library.OPTIMAL, library.FEASIBLE):
-            return Answer(cost=cost)
-        return Answer(
+            return Reply(cost=cost)
+        return Reply(
             np.array(list(solver.response_proto.solution)[: len(unknowns)], dtype=np.float64), cost=cost
         )
 
@@ -261,9 +261,9 @@ class _Remote:
     def narrow(self, unknown: int, least: float, most: float) -> None:
         self._pipe.send((unknown, least, most))
 
-    def find(self, effort: float, wishes: Wishes | None, direction: Array | None) -> Answer:
+    def find(self, effort: float, wishes: Wishes | None, direction: Array | None) -> Reply:
         self._pipe.send((effort, wishes, direction, None))
-        answer: Answer = self._pipe.recv()
+        answer: Reply = self._pipe.recv()
         return answer
 
 

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from tellall.algebra.operators.base import Array, IntArray
 from tellall.algebra.operators.sparse import Sparse
 from tellall.algebra.solvers.base import Component, Mask, Walker, moved, row_space
-from tellall.algebra.solvers.constraints import Answer, Constraints, Wishes
+from tellall.algebra.solvers.constraints import Reply, Constraints, Wishes
 from tellall.algebra.solvers.exhaustive import Exhaustive
 from tellall.attack.prove.certify import every_solution
 from tellall.core.work import doing
@@ -296,7 +296,7 @@ class Search(ABC):
 
     def _find(
         self, effort: float, wishes: Wishes | None = None, direction: Array | None = None
-    ) -> Answer:
+    ) -> Reply:
         """Asks for a solution, learns from it, and takes its cost from the budget."""
         doing(f"search for proofs, {max(self.budget.spent, 0):,.0f} of {self.budget.effort:,.0f} steps")
         answer = self.engine.find(min(effort, self.budget.left), wishes, direction)

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from tellall.algebra.operators.base import Array, IntArray
 from tellall.algebra.solvers.base import Component
 
-__all__ = ["Reply", "Constraints", "Wishes"]
+__all__ = ["Constraints", "Reply", "Wishes"]
 
 _SCALE = 2.0**30  # whole numbers that stand for a coefficient of 1 in rows whose coefficients are not whole
 _MOST = 2.0**60  # what a row may add up to in CP-SAT

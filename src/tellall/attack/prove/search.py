@@ -17,7 +17,7 @@ import numpy.typing as npt
 from tellall.algebra.operators.base import Array, IntArray
 from tellall.algebra.operators.sparse import Sparse
 from tellall.algebra.solvers.base import Component, Mask, Walker, moved, row_space
-from tellall.algebra.solvers.constraints import Reply, Constraints, Wishes
+from tellall.algebra.solvers.constraints import Constraints, Reply, Wishes
 from tellall.algebra.solvers.exhaustive import Exhaustive
 from tellall.attack.prove.certify import every_solution
 from tellall.core.work import doing
@@ -229,7 +229,7 @@ class Search(ABC):
         return False
 
     def _explore(self, effort: float) -> None:
-        """Looks for solutions in random directions, as long as each crosses off a fiftieth of what is left."""
+        """Looks for solutions in random directions, while each crosses off a fiftieth of what is left."""
         before = int(self.keys().size)
         while before and self.budget.left > 0:
             if self._find(effort, direction=self._anywhere()).solution is None:
@@ -294,9 +294,7 @@ class Search(ABC):
         weights = self.walker.rng.random(self.part.columns.size)
         return self.direction(self.keys()) * weights
 
-    def _find(
-        self, effort: float, wishes: Wishes | None = None, direction: Array | None = None
-    ) -> Reply:
+    def _find(self, effort: float, wishes: Wishes | None = None, direction: Array | None = None) -> Reply:
         """Asks for a solution, learns from it, and takes its cost from the budget."""
         doing(f"search for proofs, {max(self.budget.spent, 0):,.0f} of {self.budget.effort:,.0f} steps")
         answer = self.engine.find(min(effort, self.budget.left), wishes, direction)

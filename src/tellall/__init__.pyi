@@ -56,6 +56,7 @@ from .experiment.sweep import Sweep as Sweep
 from .experiment.sweep import sweep as sweep
 from .people import datasets as datasets
 from .people import genomics as genomics
+from .people.bands import Bands as Bands
 from .people.counting.count import Cells as Cells
 from .people.counting.count import count_cells as count_cells
 from .people.counting.stored import Stored as Stored

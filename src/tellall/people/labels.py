@@ -14,13 +14,22 @@ from tellall.people.bits import IntArray
 from tellall.people.columns import MISSING, Array, Column, is_missing, number_text
 from tellall.people.dataset import Public
 
-__all__ = ["Range", "code_people", "label_text", "own_label", "parse_range", "reads_all"]
+__all__ = ["Range", "code_people", "label_number", "label_text", "own_label", "parse_range", "reads_all"]
 
 _NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 _BRACKETS = re.compile(rf"([\[(])\s*({_NUMBER}|[+-]?inf)\s*,\s*({_NUMBER}|[+-]?inf)\s*([\])])")
 _SIGN = re.compile(rf"(<=|>=|<|>|≤|≥)\s*({_NUMBER})")
-_FROM_TO = re.compile(r"(\d+)\s*(?:-|–|to|bis)\s*(\d+)")
-_AND_MORE = re.compile(r"(\d+)\s*\+")
+_WHOLE = r"(?:\d{1,3}(?:,\d{3})+|\d+)"  # 1,999 or 1999
+_FROM_TO = re.compile(rf"(-?{_WHOLE})\s*(?:-|‐|‑|‒|–|—|−|to|bis)\s*(-?{_WHOLE})")
+_AND_MORE = re.compile(
+    rf"({_WHOLE})\s*(?:\+|(?:and|or|und)\s+(?:over|above|more|older|greater|mehr|älter|up))"
+)
+_AND_LESS = re.compile(rf"({_WHOLE})\s+(?:and|or|und)\s+(?:under|below|less|fewer|younger|weniger|jünger)")
+_BEFORE = re.compile(rf"(under|below|less than|fewer than|younger than|unter|up to|at most|bis)\s+({_WHOLE})")
+_BEYOND = re.compile(rf"(over|above|more than|older than|über|at least|from|ab)\s+({_WHOLE})")
+_TO_UNDER = re.compile(rf"({_WHOLE})\s*(?:to|bis)\s+(?:under|below|less than|unter)\s+({_WHOLE})")
+_ABOUT = re.compile(r"(?:ages?|aged|alter)\s+(?=\S)|\s*(?<=[\d+\s])(?:years?(?: old)?|yrs?|jahren?|jahre)(?=\s|$)")
+_INCLUDED = ("up to", "at most", "bis", "at least", "from", "ab")
 _GAPS = ("", "nan", "na", "<na>", "none", "nat", MISSING)
 _TRUTH = {"true": 1.0, "false": 0.0}
 
@@ -54,8 +63,8 @@ def own_label(label: str, own: Sequence[str], *, gaps: bool = False) -> str:
         return label
     if gaps and label.lower() in _GAPS:
         return own[-1]
-    number = _TRUTH.get(label.lower(), _as_number(label))
-    same = [text for text in own if number is not None and _as_number(text) == number]
+    number = _TRUTH.get(label.lower(), label_number(label))
+    same = [text for text in own if number is not None and label_number(text) == number]
     return same[0] if len(same) == 1 else label
 
 
@@ -86,6 +95,8 @@ def parse_range(text: str) -> Range | None:
     Range(low=20.0, high=30.0, with_low=False, with_high=True, whole=False)
     >>> parse_range("> 62").low, parse_range("20-29").high, parse_range("80+").low
     (62.0, 29.0, 80.0)
+    >>> parse_range("80 and over").low, parse_range("under 12").high, parse_range("20 to 29 years").high
+    (80.0, 12.0, 29.0)
     >>> parse_range("north") is None
     True
     """
@@ -97,11 +108,41 @@ def parse_range(text: str) -> Range | None:
         if sign[0] == "<":
             return Range(-np.inf, end, True, sign == "<=")
         return Range(end, np.inf, sign == ">=", True)
+    return _in_words(" ".join(_ABOUT.sub("", text.lower()).split()))
+
+
+def _in_words(text: str) -> Range | None:
+    """The range of "20-29", "20 to 29", "80+", "80 and over", "under 12", ..., in small letters."""
     if found := _FROM_TO.fullmatch(text):
-        return Range(float(found[1]), float(found[2]), True, True, whole=True)
+        low, high = map(_whole_number, found.groups())
+        return Range(low, high, True, True, whole=True) if low <= high else None
+    if found := _TO_UNDER.fullmatch(text):
+        low, high = map(_whole_number, found.groups())
+        return Range(low, high, True, False) if low < high else None
     if found := _AND_MORE.fullmatch(text):
-        return Range(float(found[1]), np.inf, True, True)
+        return Range(_whole_number(found[1]), np.inf, True, True)
+    if found := _AND_LESS.fullmatch(text):
+        return Range(-np.inf, _whole_number(found[1]), True, True)
+    if found := _BEFORE.fullmatch(text):
+        return Range(-np.inf, _whole_number(found[2]), True, found[1] in _INCLUDED)
+    if found := _BEYOND.fullmatch(text):
+        return Range(_whole_number(found[2]), np.inf, found[1] in _INCLUDED, True)
     return None
+
+
+def _whole_number(text: str) -> float:
+    return float(text.replace(",", ""))
+
+
+def label_number(text: str) -> float | None:
+    """The number that a label is; None if it is not one.
+
+    Examples
+    --------
+    >>> label_number("31"), label_number("2.50"), label_number("20-29")
+    (31.0, 2.5, None)
+    """
+    return float(text) if re.fullmatch(_NUMBER, text) else None
 
 
 def code_people(public: Public, index: int, labels: Sequence[str], what: str = "label") -> IntArray:
@@ -146,7 +187,7 @@ def _reader(public: Public, index: int) -> Callable[[str], npt.NDArray[np.bool_]
         assert numbers is not None
         if column.gaps and label.lower() in _GAPS:
             return np.isnan(numbers)
-        number = _TRUTH.get(label.lower(), _as_number(label))
+        number = _TRUTH.get(label.lower(), label_number(label))
         if number is not None:
             same = np.asarray(numbers == number)
             return same if same.any() else None
@@ -156,10 +197,6 @@ def _reader(public: Public, index: int) -> Callable[[str], npt.NDArray[np.bool_]
         return found.holds(numbers)
 
     return by_code if numbers is None else by_number
-
-
-def _as_number(text: str) -> float | None:
-    return float(text) if re.fullmatch(_NUMBER, text) else None
 
 
 def _all_whole(numbers: Array) -> bool:

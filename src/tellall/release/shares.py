@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence, Set
 from math import prod
 from typing import TYPE_CHECKING
 
@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from tellall.algebra.operators.base import Array
 from tellall.core.errors import invalid
+from tellall.people.bands import Coding, Refined
 from tellall.release.linearise import possible_counts, possible_values
 from tellall.release.protections.rounding import either_way
 
@@ -23,11 +24,17 @@ _WHOLE = 1e-6  # how far a count may be off if it was written as a share
 
 
 def base_bounds(
-    table: CountTable, counted: Sequence[tuple[CountTable, Array, Array]], people: int | None
+    table: CountTable,
+    counted: Sequence[tuple[CountTable, Array, Array]],
+    people: int | None,
+    columns: Mapping[str, Refined],
+    gaps: Set[str],
 ) -> tuple[Array, Array]:
     """The least and the largest number of people behind each share of a table, for each cell of its base.
 
-    ``counted`` has the tables of counts, with the least and the largest count of each of their cells.
+    ``counted`` has the tables of counts, with the least and the largest count of each of their cells;
+    ``gaps`` the columns that people may have no value of. A share leaves such people out of its base, and a
+    table of counts does too, which is then no largest number.
     """
     of = table.shares_of or ()
     sizes = [len(table.labels[table.columns.index(name)]) for name in of]
@@ -37,15 +44,30 @@ def base_bounds(
         low[:] = high[:] = float(people or 0)
     for other, least, most in counted:
         if other.where == table.where and set(of) <= set(other.columns):
-            place = _project(other, of)
+            nested = [_nested(columns[name], other.coding(name), table.coding(name)) for name in of]
+            if any(each is None for each in nested):
+                continue
+            place = _project(other, of, nested)
             low = np.maximum(low, np.bincount(place, np.maximum(least, 0.0), low.size))
-            high = np.minimum(high, np.bincount(place, most, low.size))
+            if not gaps & (set(other.columns) - set(of)):
+                high = np.minimum(high, np.bincount(place, most, low.size))
             known = True
     if not known:
         base = " × ".join(of) or "everybody"
         advice = f"Add a table with the counts of {base}, or counts in place of shares."
         raise invalid("releases", "shares of people whose counts are published too", table.describe(), advice)
+    if gaps & (set(table.columns) - set(of)):
+        low[:] = 0.0
     return low, high
+
+
+def _nested(column: Refined, fine: Coding, coarse: Coding) -> npt.NDArray[np.intp] | None:
+    """For each label of the finer coding, the label of the coarser that holds it; None if it is not finer."""
+    parts, whole = column.parts[fine], column.parts[coarse]
+    inside = np.array([[not (part & ~each).any() for each in whole] for part in parts])
+    if not (inside.sum(axis=1) == 1).all() or not np.array_equal(parts.sum(axis=0), whole.sum(axis=0)):
+        return None
+    return np.asarray(inside.argmax(axis=1))
 
 
 def counts_of_shares(table: CountTable, bases: tuple[Array, Array]) -> tuple[Array, Array]:
@@ -78,12 +100,15 @@ def _ends(table: CountTable, at: npt.NDArray[np.bool_], size: float) -> tuple[Ar
     return found.low, found.high
 
 
-def _project(table: CountTable, of: Sequence[str]) -> npt.NDArray[np.intp]:
-    """For each cell of a table, the cell of these columns that contains it."""
+def _project(
+    table: CountTable, of: Sequence[str], nested: Sequence[npt.NDArray[np.intp] | None] = ()
+) -> npt.NDArray[np.intp]:
+    """For each cell of a table, the cell of these columns that contains it; in another coding if ``nested``."""
     shape = tuple(map(len, table.labels))
     codes = np.unravel_index(np.arange(prod(shape)), shape) if shape else ()
     flat = np.zeros(prod(shape), dtype=np.intp)
-    for name in of:
+    for name, outer in zip(of, nested or [None] * len(of), strict=True):
         at = table.columns.index(name)
-        flat = flat * shape[at] + codes[at]
+        inner = np.arange(shape[at]) if outer is None else outer
+        flat = flat * (int(inner.max()) + 1) + inner[codes[at]]
     return flat

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -32,7 +34,10 @@ def maximum_entropy(joint: Joint) -> Array:
     an interval is replaced by its middle, and tables of everybody are scaled to the same number of people.
     """
     targets = [_target(joint, number) for number in range(len(joint.tables))]
-    whole = [table.where is None for table in joint.tables]
+    places = [_Place.of(members) for members in joint.members]
+    whole = [
+        table.where is None and place.full for table, place in zip(joint.tables, places, strict=True)
+    ]
     told = [each for each, all_ in zip(targets, whole, strict=True) if all_ and not np.isnan(each).any()]
     totals = [float(each.sum()) for each in told]
     total = float(joint.people) if joint.people is not None else float(np.mean(totals)) if totals else 1.0
@@ -40,14 +45,40 @@ def maximum_entropy(joint: Joint) -> Array:
     model = np.where(allowed, total / max(1, int(allowed.sum())), 0.0)
     for _ in range(_ROUNDS):
         before = model
-        for place, target, all_ in zip(joint.places, targets, whole, strict=True):
-            fitted = np.bincount(place, model, target.size + 1)[:-1]
+        for place, target, all_ in zip(places, targets, whole, strict=True):
+            fitted = place.members @ model
             wanted = target * (total / target.sum()) if all_ and target.sum() > 0 else target
             ratio = np.divide(wanted, fitted, out=np.zeros_like(fitted), where=fitted > 0)
-            model = model * np.append(np.where(np.isnan(ratio), 1.0, ratio), 1.0)[place]
+            model = model * place.factor(np.where(np.isnan(ratio), 1.0, ratio))
         if np.abs(model - before).max(initial=0.0) <= _NEAR:
             break
     return model
+
+
+@dataclass(frozen=True, eq=False)
+class _Place:
+    """Which rows are in which cells of a table, and in at most how many."""
+
+    members: Any
+    cells: IntArray
+    most: int
+
+    @classmethod
+    def of(cls, members: Any) -> _Place:
+        cells = np.asarray(members.sum(axis=0)).astype(np.intp)
+        return cls(members, cells, int(cells.max(initial=0)))
+
+    @property
+    def full(self) -> bool:
+        """Whether every row is in exactly one cell."""
+        return bool((self.cells == 1).all())
+
+    def factor(self, ratio: Array) -> Array:
+        """Returns by how much each row is scaled; roots if rows are in several cells, so that fits converge."""
+        if self.most <= 1:
+            return np.where(self.cells > 0, self.members.T @ ratio, 1.0)
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.exp(self.members.T @ np.log(ratio) / self.most))
 
 
 def _target(joint: Joint, number: int) -> Array:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -20,8 +20,18 @@ from tellall.attack.prove.ranges import Ranges, find_ranges
 from tellall.attack.prove.reasons import contradicting_rows
 from tellall.core.checks import is_whole, whole
 from tellall.core.errors import invalid
+from tellall.people.bands import Bands
 from tellall.people.dataset import Dataset, Public
-from tellall.release.joint import SECRET, CountTable, Joint, join_tables, tables_in
+from tellall.people.labels import code_people
+from tellall.release.joint import (
+    SECRET,
+    CountTable,
+    Joint,
+    every_gap,
+    join_tables,
+    refine_columns,
+    tables_in,
+)
 from tellall.release.protections.protection import Rng, as_rng, noise_of
 from tellall.release.release import Release
 
@@ -94,7 +104,10 @@ class PossibleRows:
     Attributes
     ----------
     columns, labels
-        The columns of all tables together, and the values of each; rows are given by their indices.
+        The columns of all tables together, and the values of each; rows are given by their indices. The
+        values of a column that tables have in different bands are its common refinement.
+    missing
+        The columns that people may have no value of; that is then a value of its own.
     rows
         The joint domain in C order, the last column changing fastest.
     lower, upper
@@ -127,6 +140,10 @@ class PossibleRows:
     @property
     def labels(self) -> tuple[tuple[str, ...], ...]:
         return self.joint.labels
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        return self.joint.missing
 
     @property
     def rows(self) -> IntArray:
@@ -247,9 +264,9 @@ class PossibleRows:
             public = truth.public if isinstance(truth, Dataset) else truth
             secret = truth.secret if isinstance(truth, Dataset) else None
             columns = []
-            for name in self.columns:
+            for at, name in enumerate(self.columns):
                 if name in public.names:
-                    columns.append(np.asarray(public.codes[public.names.index(name)]))
+                    columns.append(self._values_of(public, at))
                 elif name == SECRET and secret is not None:
                     columns.append(np.asarray(secret))
                 else:
@@ -263,6 +280,17 @@ class PossibleRows:
         if ((codes < 0) | (codes >= np.array(shape))).any():
             raise invalid("truth", "codes of values that the columns have", "others")
         return np.asarray(np.ravel_multi_index(tuple(codes.astype(np.intp).T), shape))
+
+    def _values_of(self, public: Public, at: int) -> npt.NDArray[Any]:
+        """Returns the index of each person's value of a column."""
+        refined, index = self.joint.refined[at], public.names.index(self.columns[at])
+        if refined.labels == tuple(map(str, range(public.levels[index]))):  # the codes of a release
+            return np.asarray(public.codes[index])
+        named = [label for k, label in enumerate(refined.labels) if k != refined.missing]
+        places = np.array([k for k in range(len(refined.labels)) if k != refined.missing])
+        codes = code_people(public, index, named, "truth")
+        gap = -1 if refined.missing is None else refined.missing
+        return np.where(codes < 0, gap, places[codes])
 
     def __repr__(self) -> str:
         if self.found.empty:
@@ -281,6 +309,8 @@ def rows_from_tables(
     proof_effort: int = EFFORT,
     draws: int = DRAWS,
     rng: Rng = 0,
+    bands: Bands | Sequence[Bands] = (),
+    may_be_missing: Sequence[str] | None = None,
     interruptible: bool = True,
 ) -> PossibleRows:
     """Returns how often each row can be in the data behind published tables, from the tables alone.
@@ -300,9 +330,18 @@ def rows_from_tables(
         How many random solutions ``likely`` counts.
     rng
         Seed of these draws. Bounds do not depend on it.
+    bands
+        What the values of columns mean, where labels such as "20-29" or "80+" do not say it.
+    may_be_missing
+        Columns that people may have no value of. A table leaves out those who have none of a column of its
+        own. By default that is inferred from totals that differ, and from tables that contradict each other
+        if nobody is left out; [] if everybody has all values.
 
     Notes
     -----
+    A column may have different bands in different tables, in any order and overlapping: rows have its common
+    refinement (`refine`), and people outside the bands of a table are in none of its cells.
+
     With x_r the number of people whose row is r, a cell c of a table says that Σ_{r in c} x_r is its count,
     or one of the counts that its protections leave possible. Bounds are the exact extremes of x_r over all
     whole-numbered solutions (`find_ranges`). They use only what is certain: values with unbounded noise say
@@ -320,14 +359,33 @@ def rows_from_tables(
     (True, CertainRow(row=(0, 0, 1), least=1))
     """
     effort, draws = check_effort(proof_effort), whole("draws", draws)
-    joint = join_releases(releases, people)
-    starts = random_starts(maximum_entropy(joint), _STARTS, np.random.default_rng(0))
-    found = find_ranges(joint.certain, joint.upper, effort, starts, interruptible=interruptible)
+    told = [bands] if isinstance(bands, Bands) else list(bands)
+    joint = join_releases(releases, people, told, may_be_missing)
+    found = _ranges(joint, effort, interruptible=interruptible)
+    if found.empty and may_be_missing is None and (gaps := _other_gaps(joint, told)):
+        wider = join_releases(releases, people, told, gaps)
+        again = _ranges(wider, effort, interruptible=interruptible)
+        if not again.empty:
+            joint, found = wider, again
     return PossibleRows(joint, found, draws, _seed(rng))
 
 
+def _ranges(joint: Joint, effort: int, *, interruptible: bool) -> Ranges:
+    starts = random_starts(maximum_entropy(joint), _STARTS, np.random.default_rng(0))
+    return find_ranges(joint.certain, joint.upper, effort, starts, interruptible=interruptible)
+
+
+def _other_gaps(joint: Joint, bands: Sequence[Bands]) -> tuple[str, ...]:
+    """Returns the columns that people may have no value of, if these are more than was allowed for."""
+    gaps = every_gap(joint.tables, joint.people, refine_columns(joint.tables, joint.columns, bands))
+    return gaps if set(gaps) - set(joint.missing) else ()
+
+
 def join_releases(
-    releases: Release | CountTable | Sequence[Release | CountTable], people: int | str | None
+    releases: Release | CountTable | Sequence[Release | CountTable],
+    people: int | str | None,
+    bands: Sequence[Bands] = (),
+    may_be_missing: Sequence[str] | None = None,
 ) -> Joint:
     """Returns what releases and tables say together about the rows of their joint domain."""
     given = [releases] if isinstance(releases, Release | CountTable) else list(releases)
@@ -340,7 +398,11 @@ def join_releases(
         tables += tables_in(one) if isinstance(one, Release) else [one]
     if not any(table.columns for table in tables):
         raise invalid("releases", "one table with columns, or more", "none")
-    return join_tables(tables, _people(tables, people), order)
+    if not all(isinstance(each, Bands) for each in bands):
+        raise invalid("bands", "Bands, or a list of them", ", ".join(type(each).__name__ for each in bands))
+    if isinstance(may_be_missing, str):
+        raise invalid("may_be_missing", "a list of columns", may_be_missing)
+    return join_tables(tables, _people(tables, people), order, bands, may_be_missing)
 
 
 def _people(tables: Sequence[CountTable], people: int | str | None) -> int | None:

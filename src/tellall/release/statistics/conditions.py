@@ -28,6 +28,7 @@ __all__ = [
     "Value",
     "as_subset",
     "column_of",
+    "comparisons",
     "members",
     "parse_condition",
     "read_condition",
@@ -264,11 +265,11 @@ class Condition:
     @property
     def columns(self) -> frozenset[str]:
         """The columns that it is about."""
-        return frozenset(node.name for node in _comparisons(self.root))
+        return frozenset(node.name for node in comparisons(self.root))
 
     def values_of(self, name: str) -> frozenset[Value]:
         """The values that a column is compared with."""
-        nodes = [node for node in _comparisons(self.root) if node.name == name]
+        nodes = [node for node in comparisons(self.root) if node.name == name]
         return frozenset(
             value for node in nodes for value in (node.values if isinstance(node, In) else (node.value,))
         )
@@ -279,12 +280,12 @@ def parse_condition(text: str) -> Condition:
     return Condition(text, read_condition(text))
 
 
-def _comparisons(node: Any) -> Iterator[Compare | In]:
+def comparisons(node: Any) -> Iterator[Compare | In]:
     if isinstance(node, Compare | In):
         yield node
     else:
         for part in node.parts:
-            yield from _comparisons(part)
+            yield from comparisons(part)
 
 
 def _evaluate(node: Any, public: Public) -> Bits:

@@ -63,7 +63,7 @@ def test_areas_are_read_one_by_one_and_kept(tellall, tmp_path):
 
 def test_contradictory_tables_are_named(tellall, tmp_path):
     (tmp_path / "a.csv").write_text("age,count\ny,3\no,1\n")
-    (tmp_path / "b.csv").write_text("age,sex,count\ny,f,1\ny,m,1\no,f,1\n")
+    (tmp_path / "b.csv").write_text("age,sex,count\ny,f,3\ny,m,1\no,f,1\n")
     code, out, _ = tellall("rows", "a.csv", "b.csv", "--jobs", "1")
     assert code == 3
     assert "The tables contradict each other" in out
@@ -142,3 +142,70 @@ def test_where_halves_went_is_unknown_unless_it_is_said(tellall, tmp_path):
         code, _, error = tellall(*args, *wrong)
         assert code == 2
         assert words in " ".join(error.split())
+
+
+BANDED = {
+    "young.csv": "age,sex,count\n<12,f,1\n<12,m,2\n12-17,f,1\n12-17,m,0\n18 and over,f,3\n18 and over,m,1\n",
+    "old.csv": "age,count\n80+,1\n65-79,1\n18–64,2\n0 to 17,4\n",
+}
+
+
+@pytest.fixture
+def banded(tmp_path):
+    for name, text in BANDED.items():
+        (tmp_path / name).write_text(text)
+    return list(BANDED)
+
+
+def test_files_may_have_different_bands_of_a_column(tellall, banded, tmp_path):
+    code, out, _ = tellall("rows", *banded, "--jobs", "1", "--reveal", "-o", "rows.json")
+    assert code == 0
+    assert "age (6) × sex (2): 12 possible rows." in out
+    rows = json.loads((tmp_path / "rows.SECRET.json").read_text())["areas"][0]["certain"]
+    assert [(one["row"]["age"], one["row"]["sex"], one["least"]) for one in rows] == [
+        ("0-11", "f", 1),
+        ("0-11", "m", 2),
+        ("12-17", "f", 1),
+        ("18–64", "f", 1),
+    ]
+
+
+def test_a_file_may_leave_people_out(tellall, tmp_path):
+    (tmp_path / "age.csv").write_text("age,count\ny,3\no,1\n")
+    (tmp_path / "sex.csv").write_text("age,sex,count\ny,f,1\ny,m,1\no,f,1\n")
+    code, out, _ = tellall("rows", "age.csv", "sex.csv", "--people", "4", "--jobs", "1", "--json")
+    area = RowsDocument.model_validate_json(out).areas[0]
+    assert code == 0
+    assert (area.missing, area.certain, area.certain_people) == (["sex"], 4, 4)  # one has no known sex
+    code, out, _ = tellall("rows", "age.csv", "sex.csv", "--people", "4", "--jobs", "1")
+    assert "People may have no value of sex; this is allowed for." in out
+    code, out, _ = tellall("rows", "age.csv", "sex.csv", "--may-be-missing", "age,sex", "--jobs", "1")
+    assert code == 0
+    assert "People may have no value of age or sex; this is allowed for." in out
+    assert tellall("rows", "age.csv", "sex.csv", "--may-be-missing", "", "--jobs", "1")[0] == 3
+    code, _, err = tellall("rows", "age.csv", "--may-be-missing", "town")
+    assert code == 2
+    assert "may_be_missing must be columns of the tables (age); got 'town'" in " ".join(err.split())
+
+
+def test_bands_that_say_too_little_are_refused(tellall, tmp_path):
+    (tmp_path / "a.csv").write_text("age,count\n20-30,3\n30-40,1\n")
+    (tmp_path / "b.csv").write_text("age,count\n20-24,3\n25-40,1\n")
+    code, _, err = tellall("rows", "a.csv", "b.csv")
+    assert code == 2
+    assert "got '20-30' and '30-40'. Say what the values mean: Bands('age', {...})." in " ".join(err.split())
+    assert tellall("rows", "a.csv", "a.csv", "--jobs", "1")[0] == 0
+
+
+def test_areas_may_leave_out_different_people(tellall, tmp_path):
+    (tmp_path / "a.csv").write_text("block,age,count\n1,y,2\n1,o,0\n2,y,1\n2,o,1\n")
+    (tmp_path / "b.csv").write_text("block,age,sex,count\n1,y,f,2\n1,o,f,0\n1,o,m,0\n2,y,f,1\n2,o,m,0\n")
+    args = ("rows", "a.csv", "b.csv", "--by", "block", "--jobs", "1")
+    code, out, _ = tellall(*args, "--reveal", "-o", "rows.json")
+    assert code == 0
+    document = RowsDocument.model_validate_json((tmp_path / "rows.json").read_text())
+    assert [area.missing for area in document.areas] == [[], ["age", "sex"]]
+    assert "People may have no value of age or sex" in " ".join(out.split())
+    first, second = json.loads((tmp_path / "rows.SECRET.json").read_text())["areas"]
+    assert first["certain"] == [{"row": {"age": "y", "sex": "f"}, "least": 2}]
+    assert {tuple(one["row"].values()) for one in second["certain"]} == {("y", "f"), ("o", "missing")}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -74,6 +75,14 @@ def rows(
     absent: Annotated[
         str, typer.Option("--absent", help="What an unlisted cell means: zero or unknown.")
     ] = "zero",
+    may_be_missing: Annotated[
+        str | None,
+        typer.Option(
+            "--may-be-missing",
+            metavar="COLUMNS",
+            help="Columns, with commas, that people may have no value of. [default: as totals tell]",
+        ),
+    ] = None,
     effort: Annotated[
         int | None,
         typer.Option(
@@ -99,6 +108,9 @@ def rows(
     place of `count` has the shares of the last column's values among people alike in the others, rounded to
     the digits shown; the counts of these people have to be in another file.
 
+    A column may have different bands in different files: single years, "0-4", "80+", "under 12", in any
+    order. A file leaves out people who have no value of one of its columns (--may-be-missing).
+
     Only counts are printed; --reveal writes the rows themselves to a file. Finished areas are kept next to
     --out, so that the same command continues where it was stopped.
 
@@ -115,7 +127,8 @@ def rows(
     check_out(out)
     check_out(html, "--html")
     areas = _read(tables, by, count, absent, _protections(std, base, mode, ties, below))
-    joint = _joint(areas, people)
+    gaps = None if may_be_missing is None else [name.strip() for name in may_be_missing.split(",") if name]
+    joint = _joint(next(iter(areas.values())), people, gaps)
     kept = kept_beside(out, "rows")
     with (
         resumable(kept=kept is not None, words="areas") as known,
@@ -129,6 +142,7 @@ def rows(
             first=first if reveal else 0,
             count=by is None,
             rng=seed,
+            may_be_missing=gaps,
             workers=Workers(jobs, cluster),
             work=kept,
             progress=known(progress),
@@ -146,13 +160,14 @@ def rows(
         "hidden-below": below,
         "noise": std,
         "absent": absent,
+        "may-be-missing": may_be_missing,
         "effort": effort,
         "draws": draws,
         "seed": seed,
     }
     write_page({**document, "repeat": repeated("rows", tables, given)}, render_rows, html, quiet=quiet)
     if reveal:
-        marked = write_secret(out or Path(f"{tables[0].stem}-rows"), _revealed(joint, found))
+        marked = write_secret(out or Path(f"{tables[0].stem}-rows"), _revealed(areas, people, found))
         talk.print(f"The rows are in {marked}", soft_wrap=True)
     emit(document, as_json=as_json, out=out)
     raise typer.Exit(DONE if all(area.settled for area in found) else UNSETTLED)
@@ -187,11 +202,13 @@ def _read(
     return {area: list(tables) for area, tables in listed.items()}
 
 
-def _joint(areas: dict[str, list[Release | CountTable]], people: int | None) -> Joint:
-    """The joint domain, which is the same in all areas; refuses one that is too large."""
+def _joint(
+    tables: list[Release | CountTable], people: int | None, may_be_missing: Sequence[str] | None
+) -> Joint:
+    """The joint domain of an area; refuses one that is too large."""
     from tellall.attack.prove.rows import join_releases
 
-    return join_releases(next(iter(areas.values())), people)
+    return join_releases(tables, "published" if people is None else people, (), may_be_missing)
 
 
 def _document(
@@ -244,6 +261,7 @@ def _area(area: AreaRows) -> dict[str, Any]:
             for cell in area.contradiction
         ],
         "steps": area.steps,
+        "missing": list(area.missing),
     }
 
 
@@ -266,10 +284,11 @@ def _lines(document: dict[str, Any]) -> list[str]:
     if len(areas) > _SHOWN:
         lines.append(f"… and {len(areas) - _SHOWN:,} more areas; --json or -o has all of them.")
     unsettled = sum(not area["settled"] for area in areas)
+    gaps = list(dict.fromkeys(name for area in areas for name in area["missing"]))
+    allowed = f" People may have no value of {_listed(gaps)}; this is allowed for." if gaps else ""
     left = f"; {unsettled:,} of {len(areas):,} areas are not settled" if unsettled else ""
-    total = (
-        f"{document['certain_people']:,} of {document['people']:,} people have a row that is certain{left}."
-    )
+    whom = f"{document['certain_people']:,} of {document['people']:,} people"
+    total = f"{whom} have a row that is certain{left}.{allowed}"
     return [*lines, "", *textwrap.wrap(total, 80)]
 
 
@@ -285,13 +304,20 @@ def _one_area(area: dict[str, Any]) -> list[str]:
             said += textwrap.wrap(f"  {cell['table']}: {where}: {span}", 80, subsequent_indent="    ")
         return said
     people = "" if area["people"] is None else f" of {area['people']:,}"
+    gaps = area["missing"] and f"People may have no value of {_listed(area['missing'])}; this is allowed for."
     solutions = f"The solution is {area['solutions']}." if area["solutions"] else ""
     lines = [
         f"{area['possible']:,} rows can occur. {area['certain']:,} are in every solution: "
         f"{area['certain_people']:,}{people} people.",
         solutions if area["settled"] else f"The search was {area['status']}.",
+        gaps or "",
     ]
     return [part for line in lines for part in textwrap.wrap(line, 80)]
+
+
+def _listed(names: Sequence[str]) -> str:
+    *first, last = names
+    return f"{', '.join(first)} or {last}" if first else last
 
 
 def _table(areas: list[dict[str, Any]]) -> list[str]:
@@ -313,25 +339,24 @@ def _table(areas: list[dict[str, Any]]) -> list[str]:
     return aligned(head, body)
 
 
-def _revealed(joint: Joint, found: tuple[AreaRows, ...]) -> dict[str, Any]:
+def _revealed(
+    areas: dict[str, list[Release | CountTable]], people: int | None, found: tuple[AreaRows, ...]
+) -> dict[str, Any]:
     """The rows themselves."""
+    listed = []
+    for area in found:
+        said: dict[str, Any] = {"name": area.name, "certain": [], "likely": []}
+        if area.certain or area.likely:
+            joint = _joint(areas[area.name], people, area.missing)
+            said["certain"] = [{"row": _named(joint, row), "least": least} for row, least in area.certain]
+            said["likely"] = [
+                {"row": _named(joint, row), "share": round(share, 4), "baseline": round(baseline, 4)}
+                for row, share, baseline in area.likely
+            ]
+        listed.append(said)
+    return {"areas": listed}
 
-    def named(row: int) -> dict[str, str]:
-        codes = joint.rows[row].tolist()
-        return {
-            name: labels[code] for name, labels, code in zip(joint.columns, joint.labels, codes, strict=True)
-        }
 
-    return {
-        "areas": [
-            {
-                "name": area.name,
-                "certain": [{"row": named(row), "least": least} for row, least in area.certain],
-                "likely": [
-                    {"row": named(row), "share": round(share, 4), "baseline": round(baseline, 4)}
-                    for row, share, baseline in area.likely
-                ],
-            }
-            for area in found
-        ]
-    }
+def _named(joint: Joint, row: int) -> dict[str, str]:
+    codes = joint.rows[row].tolist()
+    return {name: labels[code] for name, labels, code in zip(joint.columns, joint.labels, codes, strict=True)}

@@ -15,7 +15,7 @@ from tellall.core.errors import InvalidInput, invalid
 from tellall.people.columns import MISSING, number_text
 from tellall.people.labels import Range, label_number, label_text, parse_range
 
-__all__ = ["Bands", "Coding", "Refined", "is_band", "refine"]
+__all__ = ["Bands", "ColumnLabels", "Refined", "can_refine", "is_band", "overlap", "refine"]
 
 Cut = tuple[float, int]  # a number, and whether the cut is before it (0) or after it (1)
 Span = tuple[Cut, Cut]
@@ -109,7 +109,7 @@ def _leaves(label: str, mapping: Mapping[str, tuple[str, ...]], above: tuple[str
 
 
 @dataclass(frozen=True)
-class Coding:
+class ColumnLabels:
     """The values of a column as one table has them.
 
     Attributes
@@ -144,7 +144,7 @@ class Refined:
     name: str
     labels: tuple[str, ...]
     missing: int | None
-    parts: dict[Coding, _Mask] = field(repr=False)
+    parts: dict[ColumnLabels, _Mask] = field(repr=False)
     compared: dict[Compared, _Mask] = field(repr=False)
 
 
@@ -182,9 +182,43 @@ def is_band(label: str) -> bool:
     return label_number(label) is None and parse_range(label) is not None
 
 
+def overlap(labels: Sequence[str]) -> bool:
+    """Whether two labels are numbers or ranges that share more than one's end and the other's start.
+
+    Examples
+    --------
+    >>> overlap(["0-4", "3", "north"]), overlap(["20-30", "30-40"])
+    (True, False)
+    """
+    spans: list[tuple[float, float]] = []
+    for label in labels:
+        number, found = label_number(label), parse_range(label)
+        if number is not None:
+            spans.append((number, number))
+        elif found is not None:
+            spans.append((found.low, found.high))
+    for at, (low, high) in enumerate(spans):
+        for start, stop in spans[:at]:
+            if max(low, start) < min(high, stop) or (low, high) == (start, stop):
+                return True
+            point, (first, last) = (low, (start, stop)) if low == high else (start, (low, high))
+            if (low == high) != (start == stop) and first < point < last:
+                return True
+    return False
+
+
+def can_refine(name: str, codings: Sequence[Sequence[str]]) -> bool:
+    """Whether these lists of labels of a column can be taken together."""
+    try:
+        refine(name, [ColumnLabels(tuple(labels)) for labels in codings if labels])
+    except InvalidInput:
+        return False
+    return True
+
+
 def refine(
     name: str,
-    codings: Sequence[Coding],
+    codings: Sequence[ColumnLabels],
     bands: Bands | None = None,
     compared: Iterable[Compared] = (),
     *,
@@ -208,7 +242,7 @@ def refine(
 
     Examples
     --------
-    >>> refine("age", [Coding(("0-17", "15-24")), Coding(("0-19", "20+"))]).labels
+    >>> refine("age", [ColumnLabels(("0-17", "15-24")), ColumnLabels(("0-19", "20+"))]).labels
     ('0-14', '15-17', '18-19', '20-24', '25+')
     """
     distinct, asked = list(dict.fromkeys(codings)), list(dict.fromkeys(compared))
@@ -222,12 +256,16 @@ def refine(
     except _Unclear as unclear:
         if same:
             return _as_texts(name, distinct, asked, missing=missing)
-        rule = f"ones in which '{name}' has the same values, or ranges, or values told by Bands: {unclear.rule}"
+        rule = (
+            f"ones in which '{name}' has the same values, or ranges, or values told by Bands: {unclear.rule}"
+        )
         advice = f"Say what the values mean: Bands('{name}', {{...}})."
         raise invalid("releases", rule, unclear.got, advice) from None
 
 
-def _as_texts(name: str, codings: Sequence[Coding], asked: Sequence[Compared], *, missing: bool) -> Refined:
+def _as_texts(
+    name: str, codings: Sequence[ColumnLabels], asked: Sequence[Compared], *, missing: bool
+) -> Refined:
     """The refinement of codings with the same labels, each of which means itself."""
     labels = codings[0].labels
     gap = next((at for at, label in enumerate(labels) if label.lower() in _GAPS), None)
@@ -261,7 +299,12 @@ def _signed(name: str, sign: str, equal: _Mask, known: _Mask) -> _Mask:
 
 
 def _as_ranges(
-    name: str, codings: Sequence[Coding], bands: Bands | None, asked: Sequence[Compared], *, missing: bool
+    name: str,
+    codings: Sequence[ColumnLabels],
+    bands: Bands | None,
+    asked: Sequence[Compared],
+    *,
+    missing: bool,
 ) -> Refined:
     """The refinement of codings whose labels are ranges, or texts that all of them have."""
     reader = _Reader(codings, bands)
@@ -304,7 +347,7 @@ def _as_ranges(
 class _Reader:
     """Reads labels of a column as sets of numbers and texts."""
 
-    def __init__(self, codings: Sequence[Coding], bands: Bands | None) -> None:
+    def __init__(self, codings: Sequence[ColumnLabels], bands: Bands | None) -> None:
         self.mapping = dict(bands.mapping) if bands else {}
         self.ends = (bands.low, bands.high) if bands else (-inf, inf)
         labels = [*self.mapping, *(label for each in codings if not each.coded for label in each.labels)]
@@ -317,7 +360,7 @@ class _Reader:
             raise _Unclear("whole numbers", "bands of whole numbers beside broken numbers")
         self.whole = whole or (bool(numbers) and all(number == round(number) for number in numbers))
 
-    def held(self, coding: Coding, label: str) -> _Held:
+    def held(self, coding: ColumnLabels, label: str) -> _Held:
         """What a label holds."""
         if coding.coded:
             return self._of_code(coding, int(label))
@@ -347,7 +390,7 @@ class _Reader:
             raise _Unclear("ranges that hold a number", f"'{text}'")
         return _Held(((start, stop),))
 
-    def _of_code(self, coding: Coding, code: int) -> _Held:
+    def _of_code(self, coding: ColumnLabels, code: int) -> _Held:
         if coding.cuts is None:
             return _Held(texts=frozenset([f"value {code + 1} of {len(coding.labels)}"]))
         if code > len(coding.cuts):
@@ -355,14 +398,17 @@ class _Reader:
         ends = (-inf, *coding.cuts, inf)
         return self.span(Range(ends[code], ends[code + 1], False, code < len(coding.cuts)), str(code))
 
-    def check(self, coding: Coding, sets: Sequence[_Held]) -> None:
+    def check(self, coding: ColumnLabels, sets: Sequence[_Held]) -> None:
         """Refuses labels that mean the same, and ranges of which nobody knows who holds their common end."""
         if len(set(sets)) < len(sets):
             raise _Unclear("each value once", "two labels of one table that mean the same")
         found = [
             (each, label)
             for label in coding.labels
-            if not coding.coded and label not in self.mapping and is_band(label) and (each := parse_range(label))
+            if not coding.coded
+            and label not in self.mapping
+            and is_band(label)
+            and (each := parse_range(label))
         ]
         for one, first in found:
             for other, second in found:
@@ -387,7 +433,12 @@ def _check_texts(held: Sequence[Sequence[_Held]], told: set[str]) -> None:
 
 
 def _question(
-    name: str, codings: Sequence[Coding], held: Sequence[Sequence[_Held]], reader: _Reader, sign: str, value: Any
+    name: str,
+    codings: Sequence[ColumnLabels],
+    held: Sequence[Sequence[_Held]],
+    reader: _Reader,
+    sign: str,
+    value: Any,
 ) -> _Held | None:
     """What a condition compares a column with; None if no number satisfies it."""
     if isinstance(value, str):
@@ -453,7 +504,9 @@ def _within(value: _Held, whole: _Held) -> bool:
     return all(merged.covers(start, stop) for start, stop in value.spans)
 
 
-def _name(value: _Held, codings: Sequence[Coding], held: Sequence[Sequence[_Held]], *, whole: bool) -> str:
+def _name(
+    value: _Held, codings: Sequence[ColumnLabels], held: Sequence[Sequence[_Held]], *, whole: bool
+) -> str:
     """The printed label that holds exactly this value, or a label of our own."""
     for coding, sets in zip(codings, held, strict=True):
         for label, each in zip(coding.labels, sets, strict=True):

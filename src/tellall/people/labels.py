@@ -28,7 +28,9 @@ _AND_LESS = re.compile(rf"({_WHOLE})\s+(?:and|or|und)\s+(?:under|below|less|fewe
 _BEFORE = re.compile(rf"(under|below|less than|fewer than|younger than|unter|up to|at most|bis)\s+({_WHOLE})")
 _BEYOND = re.compile(rf"(over|above|more than|older than|über|at least|from|ab)\s+({_WHOLE})")
 _TO_UNDER = re.compile(rf"({_WHOLE})\s*(?:to|bis)\s+(?:under|below|less than|unter)\s+({_WHOLE})")
-_ABOUT = re.compile(r"(?:ages?|aged|alter)\s+(?=\S)|\s*(?<=[\d+\s])(?:years?(?: old)?|yrs?|jahren?|jahre)(?=\s|$)")
+_ABOUT = re.compile(
+    r"(?:ages?|aged|alter)\s+(?=\S)|\s*(?<=[\d+\s])(?:years?(?: old)?|yrs?|jahren?|jahre)(?=\s|$)"
+)
 _INCLUDED = ("up to", "at most", "bis", "at least", "from", "ab")
 _GAPS = ("", "nan", "na", "<na>", "none", "nat", MISSING)
 _TRUTH = {"true": 1.0, "false": 0.0}

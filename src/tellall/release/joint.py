@@ -16,7 +16,7 @@ from tellall.algebra.operators.sparse import Sparse
 from tellall.algebra.solvers.base import Gaps
 from tellall.core.checks import is_whole
 from tellall.core.errors import InvalidInput, invalid
-from tellall.people.bands import Bands, Coding, Refined, refine
+from tellall.people.bands import Bands, ColumnLabels, Refined, refine
 from tellall.people.columns import Column
 from tellall.people.dataset import Outline, Public
 from tellall.people.shape import Shape
@@ -170,10 +170,10 @@ class CountTable:
             coded=dict(self.coded),
         )
 
-    def coding(self, name: str) -> Coding:
+    def coding(self, name: str) -> ColumnLabels:
         """The values of a column as this table has them."""
         labels, coded = self.labels[self.columns.index(name)], dict(self.coded)
-        return Coding(labels, name in coded, coded.get(name))
+        return ColumnLabels(labels, name in coded, coded.get(name))
 
     def cell(self, index: int) -> dict[str, str]:
         """The value of each column in a cell."""
@@ -304,9 +304,7 @@ def _printed_tables(release: Release, statistic: CellCounts) -> list[CountTable]
         if here.size == counts.size or not hides:
             columns = {name: names[name] for name in kept} | {SECRET: _numbered(statistic.levels)}
             over = [name for name in names if name not in kept]
-            found.append(
-                CountTable(columns, counts, release.protections, summed=over, coded={SECRET: None})
-            )
+            found.append(CountTable(columns, counts, release.protections, summed=over, coded={SECRET: None}))
     return found
 
 
@@ -470,7 +468,7 @@ def refine_columns(
     may_be_missing: Sequence[str] = (),
 ) -> tuple[Refined, ...]:
     """The columns of the tables, each with the common refinement of its codings."""
-    codings: dict[str, list[Coding]] = {}
+    codings: dict[str, list[ColumnLabels]] = {}
     for table in tables:
         for name in table.columns:
             codings.setdefault(name, []).append(table.coding(name))
@@ -520,9 +518,7 @@ def _members(rows: IntArray, refined: Sequence[Refined], table: CountTable) -> A
     return csr_array((np.ones(at.size), (cell, at)), shape=(table.counts.size, len(rows)))
 
 
-def _satisfy(
-    node: Any, rows: IntArray, columns: Mapping[str, tuple[int, Refined]]
-) -> npt.NDArray[np.bool_]:
+def _satisfy(node: Any, rows: IntArray, columns: Mapping[str, tuple[int, Refined]]) -> npt.NDArray[np.bool_]:
     """Which rows of the joint domain satisfy a condition."""
     if isinstance(node, Compare | In):
         at, column = columns[node.name]
@@ -563,7 +559,9 @@ def _origin(number: int, cells: int) -> IntArray:
 # People whom tables leave out, since they have no value of a column.
 
 
-def every_gap(tables: Sequence[CountTable], people: int | None, refined: Sequence[Refined]) -> tuple[str, ...]:
+def every_gap(
+    tables: Sequence[CountTable], people: int | None, refined: Sequence[Refined]
+) -> tuple[str, ...]:
     """The columns that people may have no value of, as far as totals tell.
 
     All of them, unless it is known how many people there are: a table that counts everybody has no gaps.
@@ -576,9 +574,7 @@ def every_gap(tables: Sequence[CountTable], people: int | None, refined: Sequenc
     return tuple(each.name for each in refined if each.name not in full)
 
 
-def _gaps_of(
-    tables: Sequence[CountTable], people: int | None, refined: Sequence[Refined]
-) -> tuple[str, ...]:
+def _gaps_of(tables: Sequence[CountTable], people: int | None, refined: Sequence[Refined]) -> tuple[str, ...]:
     """The columns that people may have no value of, if totals or subtotals differ; otherwise none."""
     counted = list(_counted(tables, refined))
     number = _everybody_counted(tables, people)
@@ -633,7 +629,7 @@ def _differ(first: _Counted, second: _Counted) -> bool:
 
 
 def _margin(counted: _Counted, names: Sequence[str], like: CountTable) -> tuple[Array, Array]:
-    """The least and the largest number of people by some columns, with the labels in another table's order."""
+    """The least and the largest number of people by some columns, labels in another table's order."""
     table, low, high = counted
     over = tuple(at for at, name in enumerate(table.columns) if name not in names)
     kept = [name for name in table.columns if name in names]

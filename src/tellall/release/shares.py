@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from tellall.algebra.operators.base import Array
 from tellall.core.errors import invalid
-from tellall.people.bands import Coding, Refined
+from tellall.people.bands import ColumnLabels, Refined
 from tellall.release.linearise import possible_counts, possible_values
 from tellall.release.protections.rounding import either_way
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["base_bounds", "counts_of_shares"]
 
+_FEW = 100  # people, up to which every number of them is tried
 _WHOLE = 1e-6  # how far a count may be off if it was written as a share
 
 
@@ -57,11 +58,14 @@ def base_bounds(
         advice = f"Add a table with the counts of {base}, or counts in place of shares."
         raise invalid("releases", "shares of people whose counts are published too", table.describe(), advice)
     if gaps & (set(table.columns) - set(of)):
-        low[:] = 0.0
+        shown = (
+            possible_values(table.counts, table.protections)[0] > 0
+        )  # a share that is not zero is of somebody
+        low = np.minimum(np.bincount(_project(table, of), shown, low.size), 1.0)
     return low, high
 
 
-def _nested(column: Refined, fine: Coding, coarse: Coding) -> npt.NDArray[np.intp] | None:
+def _nested(column: Refined, fine: ColumnLabels, coarse: ColumnLabels) -> npt.NDArray[np.intp] | None:
     """For each label of the finer coding, the label of the coarser that holds it; None if it is not finer."""
     parts, whole = column.parts[fine], column.parts[coarse]
     inside = np.array([[not (part & ~each).any() for each in whole] for part in parts])
@@ -77,8 +81,9 @@ def counts_of_shares(table: CountTable, bases: tuple[Array, Array]) -> tuple[Arr
     -----
     A share s of N people stands for the whole counts x for which x/N can have become s. If N is only known to
     lie in an interval, x is at least the least share times its lower end, and at most the largest share times
-    its upper end. Neither product need be a whole number, since N may be any number in between. A half may
-    have been rounded either way, since a share that was divided is a half up to floating-point error only.
+    its upper end. Neither product need be a whole number, since N may be any number in between; up to 100
+    people, every N is tried. A half may have been rounded either way, since a share that was divided is a
+    half up to floating-point error only.
     """
     place = _project(table, table.shares_of or ())
     least, most = bases[0][place], bases[1][place]
@@ -87,9 +92,16 @@ def counts_of_shares(table: CountTable, bases: tuple[Array, Array]) -> tuple[Arr
     some, limited = least > 0, (most > 0) & np.isfinite(most)
     low[some] = np.ceil(shares[0][some] * table.units * least[some] - _WHOLE)
     high[limited] = np.floor(shares[1][limited] * table.units * most[limited] + _WHOLE)
-    for size in np.unique(most[limited & (least == most)]).tolist():
-        at = (least == size) & (most == size)
-        low[at], high[at] = _ends(table, at, size)
+    few = limited & ((least == most) | (most <= _FEW))
+    for first, last in np.unique(np.stack([least[few], most[few]]), axis=1).T.tolist():
+        at = (least == first) & (most == last)
+        ends = [_ends(table, at, float(size)) for size in range(max(1, round(first)), round(last) + 1)]
+        possible = [lowest <= highest for lowest, highest in ends]
+        lows = [np.where(fits, each, np.inf) for fits, (each, _) in zip(possible, ends, strict=True)]
+        highs = [np.where(fits, each, -np.inf) for fits, (_, each) in zip(possible, ends, strict=True)]
+        low[at], high[at] = np.min(lows, axis=0) if first else 0.0, np.max(highs, axis=0)
+    impossible = np.isinf(low)
+    low, high = np.where(impossible, 1.0, low), np.where(impossible, 0.0, high)
     high = np.maximum(np.minimum(high, most), 0.0)
     return np.minimum(np.maximum(low, 0.0), high + 1), high  # low is one above high where no count fits
 
@@ -103,7 +115,7 @@ def _ends(table: CountTable, at: npt.NDArray[np.bool_], size: float) -> tuple[Ar
 def _project(
     table: CountTable, of: Sequence[str], nested: Sequence[npt.NDArray[np.intp] | None] = ()
 ) -> npt.NDArray[np.intp]:
-    """For each cell of a table, the cell of these columns that contains it; in another coding if ``nested``."""
+    """For each cell of a table, the cell of these columns that contains it; in other labels if ``nested``."""
     shape = tuple(map(len, table.labels))
     codes = np.unravel_index(np.arange(prod(shape)), shape) if shape else ()
     flat = np.zeros(prod(shape), dtype=np.intp)

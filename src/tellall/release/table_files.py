@@ -13,6 +13,7 @@ import numpy as np
 from tellall.algebra.operators.base import Array
 from tellall.core.checks import one_of
 from tellall.core.errors import invalid
+from tellall.people.bands import can_refine, is_band, overlap
 from tellall.people.labels import label_text
 from tellall.people.readers import read_printed, read_table
 from tellall.release.grids import TOTALS, as_number, last_digit
@@ -66,7 +67,8 @@ def read_count_tables(
     by
         A column of areas, each with tables of its own.
     absent
-        What it means if a file does not show a combination: "zero" (nobody has it) or "unknown".
+        What it means if a file does not show a combination: "zero" (nobody has it) or "unknown". Bands that
+        only other files have ("80+" beside a file that ends with "75-79") are not in a file at all.
 
     Examples
     --------
@@ -85,21 +87,48 @@ def read_count_tables(
         rule = "zero if a rule hides cells, so that a missing line is not taken for a hidden cell"
         raise invalid("absent", rule, absent)
     files = [_read(Path(path), count, by) for path in chosen]
-    labels: dict[str, list[str]] = {}
-    for file in files:
-        for at, name in enumerate(file.columns):
-            known = labels.setdefault(name, [])
-            known += [text for text in dict.fromkeys(line[at] for line in file.lines) if text not in known]
-    shown = {name: [each for each in known if each.lower() not in TOTALS] for name, known in labels.items()}
-    for name, known in shown.items():
-        if not known:
-            raise invalid("paths", f"tables with values of '{name}'", "totals alone")
+    shown = _values_shown(files)
     areas: dict[str, list[CountTable]] = {area: [] for file in files for area in file.areas}
-    for file in files:
+    for file, labels in zip(files, shown, strict=True):
         for area in dict.fromkeys(file.areas):
             here = [i for i, each in enumerate(file.areas) if each == area]
-            areas[area] += _tables(file, here, shown, done, absent)
+            areas[area] += _tables(file, here, labels, done, absent)
     return areas
+
+
+def _values_shown(files: Sequence[_Listed]) -> list[dict[str, list[str]]]:
+    """The values of each column of each file.
+
+    Files have the values of all files, since one that a file does not list has no people there. Bands that
+    differ between files are each file's own.
+    """
+    own = [
+        {
+            name: [
+                text for text in dict.fromkeys(line[at] for line in file.lines) if text.lower() not in TOTALS
+            ]
+            for at, name in enumerate(file.columns)
+        }
+        for file in files
+    ]
+    every: dict[str, list[str]] = {}
+    for labels in own:
+        for name, texts in labels.items():
+            known = every.setdefault(name, [])
+            known += [text for text in texts if text not in known]
+    for name, texts in every.items():
+        if not texts:
+            raise invalid("paths", f"tables with values of '{name}'", "totals alone")
+    apart = {
+        name
+        for name, texts in every.items()
+        if any(map(is_band, texts))
+        and (overlap(texts) or can_refine(name, [labels[name] for labels in own if name in labels]))
+    }
+    return [
+        {name: texts if name in apart and texts else every[name] for name, texts in labels.items()}
+        for labels in own
+    ]
 
 
 def _read(path: Path, count: str | None, by: str | None) -> _Listed:
@@ -185,5 +214,6 @@ def _tables(
             continue
         complete = len(kept) == len(file.columns) or not np.isnan(counts).any()
         if complete or not any(protection.hides for protection in done):  # else absent cells may be hidden
-            found.append(CountTable(columns, counts, done))
+            summed = [name for name in file.columns if name not in kept]
+            found.append(CountTable(columns, counts, done, summed=summed))
     return found

@@ -125,9 +125,13 @@ def _table_blocks(document: Plain) -> list[Block]:
 
 
 def _reading_blocks(document: Plain) -> list[Block]:
+    gaps = list(dict.fromkeys(name for area in document["areas"] for name in area["missing"]))
+    allowed = f"People may have no value of {', '.join(gaps)}. A table leaves out those who have none of its "
+    allowed += "columns; a row is certain only if it is so whoever is left out."
     return [
         Bullets(
             [
+                *([allowed] if gaps else []),
                 "Only the tables were used: no list of people, no population.",
                 "Knowing that somebody is there is not yet a name. But whoever knows some of a person's "
                 "values can look up the others.",

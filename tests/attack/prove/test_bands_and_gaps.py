@@ -1,7 +1,7 @@
 """Tables of different bands of one column, with gaps: against every set of people there is."""
 
 import re
-from itertools import combinations_with_replacement, product
+from itertools import combinations_with_replacement, pairwise, product
 from math import inf
 
 import numpy as np
@@ -51,11 +51,11 @@ def band(rng, low, high):
 
 
 def coding(rng):
-    """Labels of ages with the ages in each: single years, bands, overlapping ones, with holes, in any order."""
+    """Labels of ages and the ages of each: single years or bands, with overlaps and holes."""
     ends = [-1, *sorted(rng.choice(np.arange(1, 6), int(rng.integers(1, 5)), replace=False).tolist()), 7]
     if rng.random() < 0.2:
         ends = [-1, *range(7), 7]
-    bands = [(low, high - 1) for low, high in zip(ends, ends[1:], strict=False) if low < high]
+    bands = [(low, high - 1) for low, high in pairwise(ends)]
     if rng.random() < 0.3:  # a band that overlaps others
         low = int(rng.integers(0, 4))
         if not any(last == low or first == low + 2 for first, last in bands):  # nobody knows who has the end
@@ -104,9 +104,7 @@ def published(people, tables, seed):
         cells = list(product(*(each.values() for each in values)))
         counts = np.array([float(sum(counted(one, names, cell) for one in people)) for cell in cells])
         counts = counts if protect is None else protect.perturb(counts, np.random.default_rng(seed + number))
-        found.append(
-            ta.CountTable(dict(zip(names, map(list, values), strict=True)), counts.ravel(), protect)
-        )
+        found.append(ta.CountTable(dict(zip(names, map(list, values), strict=True)), counts.ravel(), protect))
     return found
 
 
@@ -138,9 +136,7 @@ def check(seed, *, gaps):
     assert len(counts)
     for row, least, most in zip(found.rows.tolist(), found.lower, found.upper, strict=True):
         named = found.named(row)
-        same = [
-            holds(named["age"], age) and named.get("sex", "f") == (sex or "missing") for age, sex in rows
-        ]
+        same = [holds(named["age"], age) and named.get("sex", "f") == (sex or "missing") for age, sex in rows]
         held = counts @ np.array(same)
         assert (least, most) == (held.min(), held.max()), (seed, named)
     return len(found.certain)
@@ -171,7 +167,7 @@ def truth_of(found, people):
 
 
 def sound(seed, *, know):
-    """Whether right tables are not called contradictory, and no bound is wrong, if nobody says who is left out."""
+    """Right tables are not called contradictory, and no bound is wrong, if nobody says who has gaps."""
     people, tables, _ = instance(seed, gaps=True)
     given = published(people, tables, seed)
     found = ta.rows_from_tables(given, people=len(people) if know else None)

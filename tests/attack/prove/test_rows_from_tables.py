@@ -216,7 +216,7 @@ def test_what_cannot_be_read_is_refused_in_a_sentence():
         ta.rows_from_tables(wide)
     with pytest.raises(ta.InvalidInput, match="one table with columns"):
         ta.rows_from_tables([])
-    with pytest.raises(ta.InvalidInput, match="same values in the same order"):
+    with pytest.raises(ta.InvalidInput, match="the same values, or ranges, or values told by Bands"):
         ta.rows_from_tables([ta.CountTable({"a": ["x"]}, [1]), ta.CountTable({"a": ["y"]}, [1])])
     people = ta.Dataset.from_arrays([[0, 1], [1, 0]], secret=[0, 1])
     with pytest.raises(ta.InvalidInput, match="tables of everybody"):

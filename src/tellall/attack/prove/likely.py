@@ -35,9 +35,7 @@ def maximum_entropy(joint: Joint) -> Array:
     """
     targets = [_target(joint, number) for number in range(len(joint.tables))]
     places = [_Place.of(members) for members in joint.members]
-    whole = [
-        table.where is None and place.full for table, place in zip(joint.tables, places, strict=True)
-    ]
+    whole = [table.where is None and place.full for table, place in zip(joint.tables, places, strict=True)]
     told = [each for each, all_ in zip(targets, whole, strict=True) if all_ and not np.isnan(each).any()]
     totals = [float(each.sum()) for each in told]
     total = float(joint.people) if joint.people is not None else float(np.mean(totals)) if totals else 1.0
@@ -74,7 +72,7 @@ class _Place:
         return bool((self.cells == 1).all())
 
     def factor(self, ratio: Array) -> Array:
-        """Returns by how much each row is scaled; roots if rows are in several cells, so that fits converge."""
+        """Returns by how much each row is scaled; by roots if rows are in several cells."""
         if self.most <= 1:
             return np.where(self.cells > 0, self.members.T @ ratio, 1.0)
         with np.errstate(divide="ignore"):

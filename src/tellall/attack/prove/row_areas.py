@@ -18,6 +18,7 @@ from tellall.core.checks import is_whole
 from tellall.core.errors import invalid
 from tellall.core.jobs import Failed, Task, Workers, run
 from tellall.core.work import Progress
+from tellall.people.bands import Bands
 from tellall.release.joint import CountTable, tables_in
 from tellall.release.release import Release
 
@@ -48,6 +49,8 @@ class AreaRows:
         (row, share, baseline) of the first rows in the ranking.
     contradiction
         Published cells that cannot all be right.
+    missing
+        The columns that people may have no value of.
     """
 
     name: str
@@ -62,6 +65,7 @@ class AreaRows:
     likely: tuple[tuple[int, float, float], ...] = ()
     contradiction: tuple[PublishedCell, ...] = ()
     steps: int = 0
+    missing: tuple[str, ...] = ()
 
     @property
     def certain_people(self) -> int:
@@ -79,6 +83,8 @@ class _Asked:
     first: int
     count: bool
     seed: int
+    bands: tuple[Bands, ...]
+    may_be_missing: tuple[str, ...] | None
 
 
 def rows_by_area(
@@ -90,6 +96,8 @@ def rows_by_area(
     first: int = 0,
     count: bool = False,
     rng: int = 0,
+    bands: Bands | Sequence[Bands] = (),
+    may_be_missing: Sequence[str] | None = None,
     workers: int | Workers = 1,
     work: str | Path | None = None,
     progress: Progress | None = None,
@@ -100,7 +108,7 @@ def rows_by_area(
     ----------
     areas
         The tables of each area, by its name.
-    people, proof_effort, draws, rng
+    people, proof_effort, draws, rng, bands, may_be_missing
         As there; the seed must be a whole number, and all areas use it.
     first
         How many of the likeliest rows are listed; with 0, no random solutions are drawn.
@@ -123,7 +131,11 @@ def rows_by_area(
     """
     if not is_whole(rng) or rng < 0:
         raise invalid("rng", "a seed of zero or more", rng)
-    asked = _Asked(people, proof_effort, draws, first, count, int(rng))
+    if isinstance(may_be_missing, str):
+        raise invalid("may_be_missing", "a list of columns", may_be_missing)
+    told = (bands,) if isinstance(bands, Bands) else tuple(bands)
+    gaps = None if may_be_missing is None else tuple(may_be_missing)
+    asked = _Asked(people, proof_effort, draws, first, count, int(rng), told, gaps)
     names = list(areas)
     tasks = [_task(name, areas[name], asked) for name in names]
     found = [AreaRows(name, "") for name in names]
@@ -139,7 +151,7 @@ def rows_by_area(
 def _task(name: str, given: Tables, asked: _Asked) -> Task:
     listed = [given] if isinstance(given, Release | CountTable) else list(given)
     tables = [one for each in listed for one in (tables_in(each) if isinstance(each, Release) else [each])]
-    key = checkpoint_key("rows", name, asdict(asked), [_plain(table) for table in tables])
+    key = checkpoint_key("rows", name, repr(asked), [_plain(table) for table in tables])
     cells = sum(table.counts.size for table in tables)
     return Task(name, partial(_payload, name, tables, asked), key, cells)
 
@@ -162,6 +174,8 @@ def _work(payload: tuple[str, list[CountTable], _Asked]) -> dict[str, Any]:
         proof_effort=asked.effort,
         draws=asked.draws,
         rng=asked.seed,
+        bands=asked.bands,
+        may_be_missing=asked.may_be_missing,
         interruptible=False,
     )
     return asdict(_summary(name, found, asked))
@@ -174,6 +188,7 @@ def _parsed(piece: dict[str, Any]) -> AreaRows:
             "certain": tuple((int(row), int(least)) for row, least in piece["certain"]),
             "likely": tuple((int(row), float(a), float(b)) for row, a, b in piece["likely"]),
             "contradiction": tuple(PublishedCell(*cell) for cell in piece["contradiction"]),
+            "missing": tuple(piece["missing"]),
         }
     )
 
@@ -199,4 +214,5 @@ def _summary(name: str, found: PossibleRows, asked: _Asked) -> AreaRows:
         likely=tuple(likely),
         contradiction=found.contradiction,
         steps=found.found.steps,
+        missing=found.missing,
     )

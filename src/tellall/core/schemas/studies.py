@@ -345,6 +345,7 @@ class RowsArea(_StudyModel):
     open: Annotated[int, Field(ge=0, description="Rows whose bounds may not be reached.")]
     contradiction: Annotated[list[RowsCell], Field(description="Cells that cannot all be right.")]
     steps: Annotated[int, Field(ge=0)]
+    missing: Annotated[list[str], Field(description="Columns that people may have no value of.")] = []
 
 
 class RowsDocument(_StudyModel):

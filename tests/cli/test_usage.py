@@ -148,7 +148,7 @@ def test_a_line_of_progress_says_how_long_the_rest_takes(done, total, seconds, s
 
     clock = [0.0]
     monkeypatch.setattr(options, "monotonic", lambda: clock[0])
-    work = options._Said("attacking", 1, open_end=False)
+    work = options._Said("attacking")
     if total:
         work.note(0, total)
     clock[0] = seconds

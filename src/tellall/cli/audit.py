@@ -206,7 +206,7 @@ def audit(
     work = folder / ".work" if chosen.by is None else kept_beside(folder)
     with (
         resumable(kept=True, words=pieces) as through,
-        progress_bar(talk, "attacking", quiet=quiet, at_once=workers.count) as progress,
+        progress_bar(talk, "attacking", quiet=quiet) as progress,
     ):
         result = run(
             people,
@@ -405,9 +405,9 @@ def _explained(
     from tellall.experiment.remedy import with_remedy
 
     try:
-        places, at_once = places_of(people, audit.plan), workers.count
+        places = places_of(people, audit.plan)
         with kept_in(work, people, audit.plan) as kept:
-            with progress_bar(talk, "what each part adds", quiet=quiet, at_once=at_once) as progress:
+            with progress_bar(talk, "what each part adds", quiet=quiet) as progress:
                 found = with_culprits(people, places, audit, progress, workers, kept)
             with progress_bar(talk, "looking for a remedy", quiet=quiet, open_end=True) as progress:
                 found = with_remedy(places, found, progress, workers, kept)

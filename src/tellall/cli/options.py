@@ -21,7 +21,7 @@ from tellall.core.errors import invalid
 from tellall.core.exits import SIGNALLED
 from tellall.core.schemas import VERSION
 from tellall.core.text import one_line, plain_text, wrapped
-from tellall.core.work import Pace, Progress, listening
+from tellall.core.work import Pace, Progress, listening, sharing
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -328,17 +328,16 @@ def watching(talk: Console, *, quiet: bool, kept: bool) -> Watch:
 
 @contextmanager
 def progress_bar(
-    talk: Console, words: str, *, quiet: bool, at_once: int = 1, open_end: bool = False
+    talk: Console, words: str, *, quiet: bool, open_end: bool = False
 ) -> Iterator[Progress | None]:
     """A function that the work calls with (done, total): a bar, or without a terminal a line now and then.
 
-    ``at_once`` is how many pieces are worked on at the same time. With an open end the total is the most that
-    may be done, and nobody knows how much will be.
+    With an open end the total is the most that may be done, and nobody knows how much will be.
     """
     if quiet:
         yield None
         return
-    said = _Said(words, at_once, open_end=open_end)
+    said = _Said(words, open_end=open_end)
     if not talk.is_terminal:
         with _lines(talk, said) as tell:
             yield tell
@@ -358,21 +357,28 @@ def progress_bar(
             bar.update(task, completed=done, total=None if open_end else total)
             show()
 
-        with listening(show):
+        with listening(show), sharing(said.note_share):
             yield tell
 
 
 class _Said:
     """What is said about the progress of some work."""
 
-    def __init__(self, words: str, at_once: int, *, open_end: bool) -> None:
+    def __init__(self, words: str, *, open_end: bool = False) -> None:
         self.words, self.open_end = words, open_end
-        self.done, self.total, self.began, self.pace = 0, 0, monotonic(), Pace(at_once)
+        self.done, self.total, self.began, self.pace, self.shared = 0, 0, monotonic(), Pace(), False
 
     def note(self, done: int, total: int) -> None:
-        """Notes how much is done."""
+        """Notes how many pieces are done; they are taken to be alike if nobody says which share they are."""
         self.done, self.total = done, total
-        self.pace.note(done, total, monotonic())
+        if not self.shared and total:
+            self.pace.note(done / total, monotonic())
+
+    def note_share(self, share: float) -> None:
+        """Notes which share of the work is done."""
+        if not self.shared:
+            self.shared, self.pace = True, Pace()
+        self.pace.note(share, monotonic())
 
     @property
     def left(self) -> float | None:
@@ -437,7 +443,7 @@ def _lines(talk: Console, said: _Said) -> Iterator[Progress]:
     watch = Thread(target=repeat, daemon=True)
     watch.start()
     try:
-        with listening(hear):
+        with listening(hear), sharing(said.note_share):
             yield tell
     finally:
         over.set()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from functools import lru_cache
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Pace",
+    "Parts",
     "Progress",
     "Tell",
     "about",
@@ -22,7 +23,9 @@ __all__ = [
     "halves",
     "listening",
     "one_thread",
+    "part_of_work",
     "reporter",
+    "sharing",
 ]
 
 Progress = Callable[[int, int], object]  # called with how much is done so far, and the total
@@ -32,6 +35,7 @@ _Listener = Callable[[str], object]
 _BEGUN = 0.75  # of a piece, when another that began with it is done
 
 _listener: ContextVar[_Listener | None] = ContextVar("listener", default=None)
+_sharer: ContextVar[Callable[[float], object] | None] = ContextVar("sharer", default=None)
 
 
 def doing(words: str) -> None:
@@ -84,45 +88,104 @@ def counter(progress: Progress | None, total: int) -> Tell:
 class Pace:
     """How long the rest of some work takes, measured on what is done of it.
 
-    Parameters
-    ----------
-    at_once
-        How many pieces are worked on at the same time.
-
     Notes
     -----
     The clock starts with the last call before anything is done: what was kept from an earlier run, and what
-    is prepared once, do not count. Pieces that are being worked on count as three quarters done.
+    is prepared once, do not count. What has been worked on for long without an end is taken to last as long
+    again.
 
     Examples
     --------
     >>> pace = Pace()
-    >>> for done, seconds in ((2, 0.0), (2, 5.0), (3, 8.0)):  # two were kept, preparing took 5 seconds
-    ...     pace.note(done, 6, seconds)
-    >>> pace.left(8.0), pace.left(10.0)
-    (9.0, 7.0)
+    >>> for share, seconds in ((0.2, 0.0), (0.2, 5.0), (0.4, 8.0)):  # a fifth was kept; preparing: 5 s
+    ...     pace.note(share, seconds)
+    >>> [round(pace.left(now), 6) for now in (8.0, 10.0, 20.0)]
+    [9.0, 7.0, 12.0]
     """
 
-    def __init__(self, at_once: int = 1) -> None:
-        self._at_once = max(at_once, 1)
-        self._before: int | None = None
-        self._done = self._total = 0
-        self._began = self._last = 0.0
+    def __init__(self) -> None:
+        self._before: float | None = None
+        self._share = self._began = self._last = 0.0
 
-    def note(self, done: int, total: int, now: float) -> None:
-        """Notes how much is done at this time in seconds."""
-        if self._before is None or done <= self._before:
-            self._before, self._began = done, now
-        self._done, self._total, self._last = done, total, now
+    def note(self, share: float, now: float) -> None:
+        """Notes which share of the work is done at this time in seconds."""
+        if self._before is None or share <= self._before:
+            self._before, self._began = share, now
+        self._share, self._last = share, now
 
     def left(self, now: float) -> float | None:
-        """The seconds that are left at this time; None as long as nothing was done."""
-        if self._before is None or not self._before < self._done < self._total:
+        """The seconds that are left at this time; None as long as nothing was done, and at the end."""
+        if self._before is None or not self._before < self._share < 1:
             return None
-        begun = _BEGUN * min(self._at_once - 1, self._total - self._done)
-        finished = self._done - self._before + begun
-        rest = (self._total - self._before - finished) * (self._last - self._began) / finished
-        return max(rest - (now - self._last), 0.0)
+        rest = (1 - self._share) * (self._last - self._began) / (self._share - self._before)
+        since = now - self._last
+        return max(rest - since, since)
+
+
+class Parts:
+    """Says to whoever listens which share of some work is done, as parts of different size are finished.
+
+    Parameters
+    ----------
+    sizes
+        How much work each part is, compared with the others, in the order in which they are begun.
+    at_once
+        How many are worked on at the same time; those that another was begun with count as three quarters
+        done when it is finished.
+
+    Examples
+    --------
+    >>> with sharing(lambda share: print(f"{share:.2f}")):
+    ...     parts = Parts({"large": 6, "small": 1, "middle": 3}, at_once=2)
+    ...     parts.begin()
+    ...     parts.finish("large")
+    0.00
+    0.68
+    """
+
+    def __init__(self, sizes: Mapping[Any, float], at_once: int = 1) -> None:
+        self._left, self._whole, self._at_once = dict(sizes), sum(sizes.values()) or 1.0, at_once
+
+    def begin(self) -> None:
+        """Says what was done before the work begins."""
+        self._say(0.0)
+
+    def finish(self, part: Any, *, told: bool = True) -> None:
+        """A part is finished; one that was kept need not be told."""
+        self._left.pop(part, None)
+        if told:
+            others = list(self._left.values())[: self._at_once - 1]
+            self._say(_BEGUN * sum(others))
+
+    def leave_out(self, parts: Iterable[Any]) -> None:
+        """Parts that will not be made after all."""
+        for part in parts:
+            self._whole -= self._left.pop(part, 0.0)
+
+    def _say(self, begun: float) -> None:
+        if (listener := _sharer.get()) is not None:
+            listener(max(0.0, 1 - (sum(self._left.values()) - begun) / max(self._whole, 1e-300)))
+
+
+@contextmanager
+def sharing(listener: Callable[[float], object]) -> Iterator[None]:
+    """Calls a function with the share of the work that is done."""
+    token = _sharer.set(listener)
+    try:
+        yield
+    finally:
+        _sharer.reset(token)
+
+
+@contextmanager
+def part_of_work(number: int, of: int) -> Iterator[None]:
+    """Makes the share that is done within the share of one of several equal parts of some work."""
+    outer = _sharer.get()
+    if outer is None or of == 1:
+        yield
+        return
+    with sharing(lambda share: outer((number + share) / of)):
+        yield
 
 
 @contextmanager

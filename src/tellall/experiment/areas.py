@@ -18,7 +18,7 @@ from tellall.core.amounts import count_of
 from tellall.core.checkpoint import Checkpoint, checkpoint_key
 from tellall.core.errors import InvalidInput, NoAnswer, TellallError, TooLittlePower, invalid
 from tellall.core.jobs import Failed, Task, Workers, run
-from tellall.core.work import Progress
+from tellall.core.work import Parts, Progress
 from tellall.experiment.audit import attack_all, key_of, named_people
 from tellall.experiment.document import Audit, describe_people
 from tellall.experiment.families import Family, as_family
@@ -56,9 +56,28 @@ def audit_areas(
     tasks = [_task(areas[index], plan, limits, kept) for index in attacked]
     found: dict[int, list[Finding | Skipped]] = {}
     proved: list[Proved] = []
+    order = sorted(range(len(tasks)), key=lambda index: -tasks[index].size)
+    parts, begun = Parts({index: tasks[index].size for index in order}, workers.count), False
+
+    def first_told(task: Task) -> Task:
+        def make() -> Any:
+            nonlocal begun
+            if not begun:
+                begun = True
+                parts.begin()
+            return task.make()
+
+        return replace(task, make=make)
+
     for one in run(
-        _attack_area, tasks, workers=workers, checkpoint=kept, parse=_parsed(limits), progress=progress
+        _attack_area,
+        list(map(first_told, tasks)),
+        workers=workers,
+        checkpoint=kept,
+        parse=_parsed(limits),
+        progress=progress,
     ):
+        parts.finish(one.index, told=begun)
         if isinstance(one, Failed):
             reasons[attacked[one.index]] = one.reason
         else:

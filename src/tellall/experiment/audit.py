@@ -18,7 +18,7 @@ from tellall.algebra.operators.base import find_device
 from tellall.core.checkpoint import Checkpoint, checkpoint_key
 from tellall.core.errors import TellallError, invalid
 from tellall.core.jobs import Failed, Task, Workers, run
-from tellall.core.work import Progress, about
+from tellall.core.work import Parts, Progress, about, part_of_work
 from tellall.experiment.differences import differences, people_who_differ
 from tellall.experiment.document import Audit, describe_people, worst_first
 from tellall.experiment.findings import Finding, Job, Skipped, from_plain, to_plain, void
@@ -107,7 +107,8 @@ def audit(
         for number, attacker in enumerate(chosen.attackers):
             told = _part_of(progress, number, len(chosen.attackers))
             one = replace(chosen, attackers=(attacker,))
-            audits.append(_by_one(dataset, one, workers, kept, told, called, command, each))
+            with part_of_work(number, len(chosen.attackers)):
+                audits.append(_by_one(dataset, one, workers, kept, told, called, command, each))
     done = worst_first(audits)
     return _with_remedy(dataset, done, workers, work) if remedy else done
 
@@ -226,6 +227,9 @@ def attack_all(
     within = limits or plan.limits(dataset)
     alone = jobs_alone(plan)
     sizes = {job: len(_decoders(setting, job)) for job in (*alone, *jobs_together(plan, _all(plan)))}
+    values = [planned.statistic.size(dataset.public) for planned in plan.releases]
+    work = {job: size * sum(values[index] for index in _indices(job)) for job, size in sizes.items()}
+    parts = Parts(work, 1 if workers is None else workers.count)
     expected, done = sum(sizes.values()), 0
     begun = False
 
@@ -245,6 +249,8 @@ def attack_all(
             if not begun:  # what takes its time from here on are attacks
                 begun = True
                 told(expected)
+                if progress:
+                    parts.begin()
             return setting, plan, job
 
         def task(job: Job) -> Task:
@@ -261,6 +267,7 @@ def attack_all(
                 else replace(one.piece, job=jobs[one.index], limits=within)
             )
             done += sizes.get(jobs[one.index], 1)
+            parts.finish(jobs[one.index], told=begun and progress is not None)
             if begun or done == total:
                 told(total)
             if each:
@@ -274,6 +281,7 @@ def attack_all(
     # a release about other people proves nothing, in whatever set
     wrong = {found.job.members[0] for found in first if _contradicted(found)}
     sets = jobs_together(plan, attackable)
+    parts.leave_out(set(jobs_together(plan, _all(plan))) - set(sets))
     joint = attacked(sets) if sets else []
     return [
         *first,

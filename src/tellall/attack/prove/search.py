@@ -282,7 +282,8 @@ class Search(ABC):
 
     def _ask(self, keys: IntArray, effort: float) -> bool:
         """Asks whether a solution answers any of these; returns whether that was found out."""
-        answer = self._find(effort, self.wishes(keys), self._anywhere())
+        anywhere = self._anywhere() if keys.size > 1 else None
+        answer = self._find(effort, self.wishes(keys), anywhere)
         if answer.none:
             self.exclude(keys)
         elif answer.solution is not None:

@@ -90,6 +90,23 @@ def test_a_search_says_how_many_it_left_open_and_steps_decide():
         ta.reconstruct(release, people.public, proof_effort=-1)
 
 
+def test_who_is_left_open_is_told_apart():
+    """In a loose part many secrets are to be expected; in the other one everybody could be settled."""
+    loose = random_people(40, 6, seed=3)
+    attack = ta.reconstruct(
+        ta.publish(loose, ta.Marginals(2), ta.Rounding(3)), loose.public, "least-squares", proof_effort=1
+    )
+    assert attack.undecided == attack.loose > 0
+    rng = np.random.default_rng(0)
+    public, secret = rng.integers(0, 2, (80, 12)), rng.integers(0, 2, 80)
+    tight = ta.Dataset.from_arrays(public, secret)
+    release = ta.publish(tight, ta.Marginals(3), ta.Rounding(5))
+    attack = ta.reconstruct(release, tight.public, "least-squares", proof_effort=1)
+    assert attack.undecided == 80
+    assert attack.loose == 0
+    assert ta.reconstruct(release, tight.public, "least-squares").undecided == 0
+
+
 def two_areas() -> tuple[ta.Dataset, ta.Release]:
     """People of two areas, and tables by area: two parts that have nothing in common."""
     people = [random_people(30, 12, seed=seed) for seed in (3, 3)]

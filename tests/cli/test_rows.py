@@ -209,3 +209,11 @@ def test_areas_may_leave_out_different_people(tellall, tmp_path):
     first, second = json.loads((tmp_path / "rows.SECRET.json").read_text())["areas"]
     assert first["certain"] == [{"row": {"age": "y", "sex": "f"}, "least": 2}]
     assert {tuple(one["row"].values()) for one in second["certain"]} == {("y", "f"), ("o", "missing")}
+
+
+def test_values_are_the_same_however_numbers_are_written(tellall, tmp_path):
+    (tmp_path / "a.csv").write_text("ward,count\n1,2\n2,1\n")
+    (tmp_path / "b.csv").write_text("ward,ill,count\n1.0,yes,2\n2.0,no,1\nAll,yes,2\nAll,no,1\n")
+    code, out, _ = tellall("rows", "a.csv", "b.csv", "--jobs", "1")
+    assert code == 0
+    assert "ward (2) × ill (2): 4 possible rows." in out

@@ -96,7 +96,7 @@ def attack(
     check_out(out)
     names, skipped = [path.name for path in releases], []
     if any(path.is_dir() for path in releases):
-        people, folder = _folder(releases, public, secret)
+        people, folder = _folder(releases, public, secret, may_include=may_include)
         loaded = list(folder.releases)
         names, skipped = [output.id for output in folder.outputs], list(folder.skipped)
     else:
@@ -134,7 +134,9 @@ def attack(
     raise typer.Exit(DONE if found.status.settled else UNSETTLED)
 
 
-def _folder(paths: list[Path], public: Path, secret: str | None) -> tuple[Dataset, OutputFolder]:
+def _folder(
+    paths: list[Path], public: Path, secret: str | None, *, may_include: bool
+) -> tuple[Dataset, OutputFolder]:
     """The people with their public columns, and the outputs of a folder about them."""
     from tellall.people.dataset import Dataset
     from tellall.people.readers import read_table
@@ -145,7 +147,7 @@ def _folder(paths: list[Path], public: Path, secret: str | None) -> tuple[Datase
     table = read_table(public)
     names = [str(name) for name in (table if isinstance(table, dict) else table.columns)]
     people = Dataset.from_frame(table, public=[name for name in names if name != secret])
-    folder = read_folder(paths[0], people.public, secret=secret)
+    folder = read_folder(paths[0], people.public, secret=secret, may_include=may_include)
     if not folder.outputs:
         reasons = "; ".join(map(str, folder.skipped[:3])) or "no outputs"
         raise invalid("RELEASE", "a folder with an output that can be read", reasons)

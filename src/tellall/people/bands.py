@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -15,7 +16,7 @@ from tellall.core.errors import InvalidInput, invalid
 from tellall.people.columns import MISSING, number_text
 from tellall.people.labels import Range, label_number, label_text, parse_range
 
-__all__ = ["Bands", "ColumnLabels", "Refined", "can_refine", "is_band", "overlap", "refine"]
+__all__ = ["Bands", "ColumnLabels", "Refined", "can_refine", "is_band", "overlap", "refine", "several"]
 
 Cut = tuple[float, int]  # a number, and whether the cut is before it (0) or after it (1)
 Span = tuple[Cut, Cut]
@@ -79,6 +80,10 @@ class Bands:
         known = dict(given)
         for label, _ in given:
             _leaves(label, known)  # refuses labels that are made of themselves
+
+    def made_of(self, label: str) -> tuple[str, ...]:
+        """What a label is made of in the end: numbers, ranges and texts without an entry."""
+        return tuple(_leaves(label, dict(self.mapping)))
 
     def __repr__(self) -> str:
         said = [f"{label} = {', '.join(members)}" for label, members in self.mapping]
@@ -171,6 +176,19 @@ class _Unclear(Exception):
         self.rule, self.got = rule, got
 
 
+def several(label: str) -> list[str]:
+    """The ranges and numbers of a label such as "0-4, 65+"; the label alone if it is not such a list.
+
+    Examples
+    --------
+    >>> several("0-4, 65+"), several("[0, 4)"), several("Paris, Rome")
+    (['0-4', '65+'], ['[0, 4)'], ['Paris, Rome'])
+    """
+    parts = re.split(r", (?![^\[(]*[\])])", label)
+    known = all(label_number(part) is not None or parse_range(part) is not None for part in parts)
+    return parts if known else [label]
+
+
 def is_band(label: str) -> bool:
     """Whether a label is a range of numbers, and not just one number.
 
@@ -190,21 +208,12 @@ def overlap(labels: Sequence[str]) -> bool:
     >>> overlap(["0-4", "3", "north"]), overlap(["20-30", "30-40"])
     (True, False)
     """
-    spans: list[tuple[float, float]] = []
-    for label in labels:
-        number, found = label_number(label), parse_range(label)
-        if number is not None:
-            spans.append((number, number))
-        elif found is not None:
-            spans.append((found.low, found.high))
-    for at, (low, high) in enumerate(spans):
-        for start, stop in spans[:at]:
-            if max(low, start) < min(high, stop) or (low, high) == (start, stop):
-                return True
-            point, (first, last) = (low, (start, stop)) if low == high else (start, (low, high))
-            if (low == high) != (start == stop) and first < point < last:
-                return True
-    return False
+    numbers = [number for label in labels if (number := label_number(label)) is not None]
+    bands = [each for label in labels if is_band(label) and (each := parse_range(label)) is not None]
+    spans = sorted((each.low, each.high) for each in bands)
+    twice = len(set(numbers)) < len(numbers)
+    crossed = any(start < end for (_, end), (start, _) in pairwise(spans))
+    return twice or crossed or any(low < each < high for low, high in spans for each in numbers)
 
 
 def can_refine(name: str, codings: Sequence[Sequence[str]]) -> bool:
@@ -376,6 +385,11 @@ class _Reader:
         number, found = label_number(text), parse_range(text)
         if number is not None:
             found = Range(number, number, True, True)
+        if len(parts := several(text)) > 1:
+            held = _Held()
+            for part in parts:
+                held = held.joined(self.leaf(part))
+            return held
         return _Held(texts=frozenset([text])) if found is None else self.span(found, text)
 
     def span(self, found: Range, text: str) -> _Held:

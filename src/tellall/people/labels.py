@@ -1,20 +1,17 @@
-"""Labels of published tables: which people the words "f", "31", "(20, 30]", "20-29" or "80+" mean."""
+"""Labels of published tables: what the words "31", "(20, 30]", "20-29" or "80 and over" mean."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from tellall.core.errors import InvalidInput, invalid
-from tellall.people.bits import IntArray
-from tellall.people.columns import MISSING, Array, Column, is_missing, number_text
-from tellall.people.dataset import Public
+from tellall.people.columns import MISSING, Array, is_missing, number_text
 
-__all__ = ["Range", "code_people", "label_number", "label_text", "own_label", "parse_range", "reads_all"]
+__all__ = ["GAPS", "TRUTH", "Range", "label_number", "label_text", "own_label", "parse_range"]
 
 _NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 _BRACKETS = re.compile(rf"([\[(])\s*({_NUMBER}|[+-]?inf)\s*,\s*({_NUMBER}|[+-]?inf)\s*([\])])")
@@ -32,8 +29,8 @@ _ABOUT = re.compile(
     r"(?:ages?|aged|alter)\s+(?=\S)|\s*(?<=[\d+\s])(?:years?(?: old)?|yrs?|jahren?|jahre)(?=\s|$)"
 )
 _INCLUDED = ("up to", "at most", "bis", "at least", "from", "ab")
-_GAPS = ("", "nan", "na", "<na>", "none", "nat", MISSING)
-_TRUTH = {"true": 1.0, "false": 0.0}
+GAPS = ("", "nan", "na", "<na>", "none", "nat", MISSING)
+TRUTH = {"true": 1.0, "false": 0.0}
 
 
 def label_text(label: object) -> str:
@@ -63,9 +60,9 @@ def own_label(label: str, own: Sequence[str], *, gaps: bool = False) -> str:
     """
     if label in own:
         return label
-    if gaps and label.lower() in _GAPS:
+    if gaps and label.lower() in GAPS:
         return own[-1]
-    number = _TRUTH.get(label.lower(), label_number(label))
+    number = TRUTH.get(label.lower(), label_number(label))
     same = [text for text in own if number is not None and label_number(text) == number]
     return same[0] if len(same) == 1 else label
 
@@ -145,66 +142,3 @@ def label_number(text: str) -> float | None:
     (31.0, 2.5, None)
     """
     return float(text) if re.fullmatch(_NUMBER, text) else None
-
-
-def code_people(public: Public, index: int, labels: Sequence[str], what: str = "label") -> IntArray:
-    """The index of the label that fits each person in a column; −1 for people whom no label fits.
-
-    Refuses a label that the column does not know, and two labels that fit the same person.
-    """
-    codes = np.full(public.n, -1, dtype=np.int64)
-    which = _reader(public, index)
-    for code, label in enumerate(labels):
-        mask = which(label)
-        if mask is None:
-            raise _unknown(public.columns[index], label, what)
-        if (taken := codes[mask]).size and taken.max() >= 0:
-            both = f"'{labels[int(taken.max())]}' and '{label}'"
-            name = public.columns[index].name
-            raise invalid(what, f"one of several labels of the column '{name}' that exclude each other", both)
-        codes[mask] = code
-    return codes
-
-
-def reads_all(public: Public, index: int, labels: Sequence[str]) -> bool:
-    """Whether the column knows every label."""
-    which = _reader(public, index)
-    return all(which(label) is not None for label in labels)
-
-
-def _reader(public: Public, index: int) -> Callable[[str], npt.NDArray[np.bool_] | None]:
-    """A function that marks the people a label of this column fits; None for a label it does not know."""
-    column, codes = public.columns[index], np.asarray(public.codes[index])
-    numbers = public.numbers[index] if public.numbers else None
-    last = column.levels - 1
-
-    def by_code(label: str) -> npt.NDArray[np.bool_] | None:
-        if label in column.labels:
-            return np.asarray(codes == column.labels.index(label))
-        if column.gaps and label.lower() in _GAPS:
-            return np.asarray(codes == last)
-        return None
-
-    def by_number(label: str) -> npt.NDArray[np.bool_] | None:
-        assert numbers is not None
-        if column.gaps and label.lower() in _GAPS:
-            return np.isnan(numbers)
-        number = _TRUTH.get(label.lower(), label_number(label))
-        if number is not None:
-            same = np.asarray(numbers == number)
-            return same if same.any() else None
-        found = parse_range(label)
-        if found is None or (found.whole and not _all_whole(numbers)):
-            return by_code(label)
-        return found.holds(numbers)
-
-    return by_code if numbers is None else by_number
-
-
-def _all_whole(numbers: Array) -> bool:
-    known = numbers[~np.isnan(numbers)]
-    return bool((known == np.rint(known)).all())
-
-
-def _unknown(column: Column, label: str, what: str) -> InvalidInput:
-    return invalid(what, f"a value that somebody has in the column '{column.name}'", f"'{label}'")

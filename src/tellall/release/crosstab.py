@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -12,8 +13,10 @@ import numpy.typing as npt
 from tellall.algebra.operators.base import Array
 from tellall.core.checks import one_of
 from tellall.core.errors import InvalidInput, invalid
+from tellall.people.bands import Bands
 from tellall.people.dataset import Dataset, Public
 from tellall.release.grids import Grid, grid_of_frame
+from tellall.release.linearise import possible_counts
 from tellall.release.printed import Codes, PrintedTable, TableContext, Variable, codes_of, understand
 from tellall.release.protections.protection import Protection, as_protections
 from tellall.release.release import Release
@@ -42,6 +45,8 @@ def from_crosstab(
     meaning: Sequence[Any] | None = None,
     normalize: str | None = None,
     where: Where | None = None,
+    bands: Bands | Sequence[Bands] = (),
+    may_include: bool = False,
 ) -> Release:
     """The release of a pandas crosstab or pivot table of counts, matched by labels and never by position.
 
@@ -66,9 +71,17 @@ def from_crosstab(
         "index", "columns" or "all" if the table shows shares; by default inferred from its numbers.
     where
         Which of these people the table is about: a condition such as ``"age < 40"``, or a mask.
+    bands
+        What labels of columns mean, where ranges such as "20-29" or "80 and over" do not say it.
+    may_include
+        Whether ``public`` holds people who may not be in the table, and nobody knows who: a register beside a
+        survey, or beside a table that leaves out people with gaps. The table is then of counts, and
+        `reconstruct` needs ``may_include`` too.
 
     Notes
     -----
+    Bands need not be those of the people, as long as everybody is inside or outside: people may have ages, or
+    bands of which the table's are made.
     If cells are hidden, totals are equations of their own, unless they are just the sums of the cells shown.
     Shares without further protection become the counts they came from. A table of other people is refused if
     its totals reveal that.
@@ -82,8 +95,22 @@ def from_crosstab(
     Release of 1 chosen 2-way table: 4 values; exact
     """
     known = TableContext.of(public, secret, meaning).among(where)
-    release = release_of_grid(grid_of_frame(frame), known, protect, absent=absent, normalize=normalize)
+    grid = _explained(grid_of_frame(frame), [bands] if isinstance(bands, Bands) else list(bands))
+    release = release_of_grid(
+        grid, known, protect, absent=absent, normalize=normalize, may_include=may_include
+    )
     return release if where is None else release.about(where)
+
+
+def _explained(grid: Grid, bands: Sequence[Bands]) -> Grid:
+    """The grid with labels that are made of ranges or values, as Bands say."""
+    for told in bands:
+        if told.column not in grid.names:
+            raise invalid("bands", "about columns of the table", f"'{told.column}'")
+        at = grid.names.index(told.column)
+        meant = {label: ", ".join(told.made_of(label)) for label in grid.labels(at)}
+        grid = grid.renamed(at, meant)
+    return grid
 
 
 def release_of_grid(
@@ -93,6 +120,7 @@ def release_of_grid(
     *,
     absent: str = "zero",
     normalize: str | None = None,
+    may_include: bool = False,
 ) -> Release:
     """The release of a printed table; see `from_crosstab`."""
     one_of("absent", absent, ("zero", "unknown"))
@@ -104,6 +132,12 @@ def release_of_grid(
     done = as_protections(protect)
     blurred = any(not part.hides for part in done)
     shares = _shares(grid, variables, normalize, blurred=blurred)
+    if may_include:
+        if shares is not None:
+            raise invalid(
+                "may_include", "left out for shares, since nobody knows of whom", "a table of shares"
+            )
+        return _some_of_them(table, protect, absent, blurred=blurred)
     if shares is not None and blurred:
         return _changed_shares(table, grid, variables, shares, protect, absent)
     if shares is not None:
@@ -265,28 +299,45 @@ def _changed_shares(
 # From cells to a release.
 
 
-def _check_people(table: PrintedTable, absent: str) -> None:
-    """Raises an error if a table without noise cannot be about these people."""
+def _check_people(table: PrintedTable, absent: str, *, some: bool = False) -> None:
+    """Raises an error if a table without noise cannot be about these people, or about ``some`` of them."""
     if any(value < 0 for value in table.values.values()):
         raise invalid("frame", "a table of numbers of people", "numbers below zero")
-    if absent == "zero" and (gone := _dropped(table)):
+    if absent == "zero" and not some and (gone := _dropped(table)):
         raise invalid("frame", "a table of all these people", gone, "Say absent='unknown'.")
     for cell, count in table.people().items():
         shown = [
             table.values.get((*cell, v) if table.meaning else cell) for v in range(len(table.meaning) or 1)
         ]
         if all(value is None for value in shown):
-            if absent == "zero":
+            if absent == "zero" and not some:
                 place = f"none for the {count} with {_named(table, cell)}"
                 raise invalid("frame", "a table of all these people", place, "Say absent='unknown'.")
             continue
         least = sum(value for value in shown if value is not None and not np.isnan(value))
-        open_ended = any(np.isnan(value) if value is not None else absent != "zero" for value in shown)
+        open_ended = some or any(
+            np.isnan(value) if value is not None else absent != "zero" for value in shown
+        )
         if least > count or (not open_ended and least < count):
             got = f"{least:g} of the {count} with {_named(table, cell)}"
-            raise invalid(
-                "frame", "a table of these people", got, "Is it about only some of them? Say so with where=."
+            advice = (
+                "Is it about only some of them? Say so with where=, or may_include=True if it is not known."
             )
+            raise invalid("frame", "a table of these people", got, advice)
+
+
+def _some_of_them(table: PrintedTable, protect: Any, absent: str, *, blurred: bool) -> Release:
+    """The release of a table that may leave people out: it is about as many as it counts at least."""
+    if not blurred:
+        _check_people(table, absent, some=True)
+    release = _release(table, protect, absent, blurred=blurred)
+    cells = np.array([value for cell, value in table.values.items() if TOTAL not in cell])
+    totals = np.array([value for cell, value in table.values.items() if set(cell) == {TOTAL}])
+    counted = [possible_counts(each, release.protections, 1.0).low for each in (cells, totals)]
+    least = max(float(counted[0].sum()), float(counted[1].max(initial=0.0)))
+    assert release.shape is not None
+    people = max(1, min(release.shape.people, round(least)))
+    return replace(release, shape=replace(release.shape, people=people))
 
 
 def _dropped(table: PrintedTable) -> str:

@@ -41,7 +41,9 @@ def is_described(folder: Path) -> bool:
     return (folder / DESCRIPTION).is_file()
 
 
-def read_described(folder: Path, public: Any, *, secret: str | None = None) -> OutputFolder:
+def read_described(
+    folder: Path, public: Any, *, secret: str | None = None, may_include: bool = False
+) -> OutputFolder:
     """The tables of a folder as releases about these people, read as its ``tables.toml`` says."""
     document = _document(folder / DESCRIPTION)
     given = TableContext.of(public, secret or document.secret or None)
@@ -54,7 +56,7 @@ def read_described(folder: Path, public: Any, *, secret: str | None = None) -> O
         name = one_line(entry.name or entry.file, 80)
         try:
             path = files.fits_inside(folder, entry.file, what="file")
-            release = _read(path, entry, known)
+            release = _read(path, entry, known, may_include=may_include)
             outputs.append(Output(name, release, files=(path,)))
             if entry.kind == "coefficients" and not says_all(release) and _errors_at(path, entry) is not None:
                 skipped.append(NotRead.errors_of(name, _UNREAD))
@@ -113,7 +115,7 @@ def _grid(path: Path, entry: Any, known: TableContext) -> Grid:
     return grid
 
 
-def _read(path: Path, entry: Any, known: TableContext) -> Release:
+def _read(path: Path, entry: Any, known: TableContext, *, may_include: bool) -> Release:
     listed = entry.protect if isinstance(entry.protect, list) else [entry.protect]
     protect: list[Protection] = [catalogue.build("protection", plain) for plain in listed]
     people = known.among(entry.where or None)
@@ -128,7 +130,12 @@ def _read(path: Path, entry: Any, known: TableContext) -> Release:
     else:
         grid = _grid(path, entry, people)
         release = release_of_grid(
-            grid, people, protect, absent=entry.absent, normalize=entry.normalize or None
+            grid,
+            people,
+            protect,
+            absent=entry.absent,
+            normalize=entry.normalize or None,
+            may_include=may_include,
         )
     return release.about(entry.where) if entry.where else release
 

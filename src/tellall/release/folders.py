@@ -23,12 +23,14 @@ from tellall.release.statistics.tables import Tables
 __all__ = ["columns_used", "likely_secret", "read_folder"]
 
 
-def read_folder(folder: Path, public: Any, *, secret: str | None = None) -> OutputFolder:
-    """The outputs of a folder as releases about these people."""
+def read_folder(
+    folder: Path, public: Any, *, secret: str | None = None, may_include: bool = False
+) -> OutputFolder:
+    """The outputs of a folder as releases about these people, or with ``may_include`` about some of them."""
     if is_acro(folder):
         return read_acro(folder, public, secret=secret)
     if is_described(folder):
-        return read_described(folder, public, secret=secret)
+        return read_described(folder, public, secret=secret, may_include=may_include)
     rule = f"one that ACRO wrote, with {RESULTS}, or one with {DESCRIPTION}"
     raise invalid("folder", rule, folder, "tellall init FOLDER drafts one.")
 

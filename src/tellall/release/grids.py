@@ -53,6 +53,17 @@ class Grid:
         lines, at = (self.rows, variable) if variable < self.down else (self.columns, variable - self.down)
         return list(dict.fromkeys(line[at] for line in lines))
 
+    def renamed(self, variable: int, words: Mapping[str, str]) -> Grid:
+        """The same with other words for the labels of one variable."""
+        down = self.down
+
+        def told(line: Line, at: int) -> Line:
+            return tuple(words.get(label, label) if k == at else label for k, label in enumerate(line))
+
+        if variable < down:
+            return replace(self, rows=tuple(told(line, variable) for line in self.rows))
+        return replace(self, columns=tuple(told(line, variable - down) for line in self.columns))
+
     def without(self, variable: int) -> Grid:
         """The same without one variable, which should have a single label."""
         names = self.names[:variable] + self.names[variable + 1 :]

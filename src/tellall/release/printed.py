@@ -15,7 +15,8 @@ import numpy as np
 from tellall.algebra.operators.base import IntArray
 from tellall.core.errors import invalid
 from tellall.people.dataset import Dataset, Public, as_public
-from tellall.people.labels import code_people, label_text, own_label, reads_all
+from tellall.people.labels import label_text, own_label
+from tellall.people.matching import code_people, reads_all
 from tellall.release.grids import TOTALS, Grid
 from tellall.release.statistics.among import Where, people_where
 from tellall.release.statistics.cell_counts import TOTAL

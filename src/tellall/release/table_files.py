@@ -122,8 +122,8 @@ def _values_shown(files: Sequence[_Listed]) -> list[dict[str, list[str]]]:
     apart = {
         name
         for name, texts in every.items()
-        if any(map(is_band, texts))
-        and (overlap(texts) or can_refine(name, [labels[name] for labels in own if name in labels]))
+        if overlap(texts)
+        or (any(map(is_band, texts)) and can_refine(name, [labels[name] for labels in own if name in labels]))
     }
     return [
         {name: texts if name in apart and texts else every[name] for name, texts in labels.items()}

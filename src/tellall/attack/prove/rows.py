@@ -22,7 +22,7 @@ from tellall.core.checks import is_whole, whole
 from tellall.core.errors import invalid
 from tellall.people.bands import Bands
 from tellall.people.dataset import Dataset, Public
-from tellall.people.labels import code_people
+from tellall.people.matching import code_people
 from tellall.release.joint import (
     SECRET,
     CountTable,

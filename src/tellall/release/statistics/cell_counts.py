@@ -15,7 +15,7 @@ from tellall.core.checks import is_whole, whole
 from tellall.core.errors import invalid
 from tellall.people.bits import group_rows
 from tellall.people.dataset import Dataset, Public
-from tellall.people.labels import code_people
+from tellall.people.matching import code_people
 from tellall.release.equations import Equations
 from tellall.release.statistics.base import Statistic
 

@@ -10,7 +10,8 @@ import numpy as np
 from tellall.algebra.operators.base import Array
 from tellall.core.errors import invalid
 from tellall.people.dataset import Outline, Public
-from tellall.people.labels import code_people, own_label
+from tellall.people.labels import own_label
+from tellall.people.matching import code_people
 from tellall.release.statistics.base import numbers_of
 
 __all__ = ["Term", "find_term"]

@@ -1,0 +1,117 @@
+"""Which people the labels of a published table mean: those with that value, or in that band."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from tellall.core.errors import InvalidInput, invalid
+from tellall.people.bands import ColumnLabels, is_band, refine
+from tellall.people.bits import IntArray
+from tellall.people.columns import Array, Column
+from tellall.people.dataset import Public
+from tellall.people.labels import GAPS, TRUTH, Range, label_number, parse_range
+
+__all__ = ["code_people", "reads_all"]
+
+_SEVERAL = re.compile(r", (?![^\[(]*[\])])")  # commas that are not within brackets
+
+
+def code_people(public: Public, index: int, labels: Sequence[str], what: str = "label") -> IntArray:
+    """The index of the label that fits each person in a column; −1 for people whom no label fits.
+
+    Refuses a label that the column does not know, and two labels that fit the same person.
+    """
+    codes = np.full(public.n, -1, dtype=np.int64)
+    which = _reader(public, index)
+    for code, label in enumerate(labels):
+        mask = which(label)
+        if mask is None:
+            raise _unknown(public.columns[index], label, what)
+        if (taken := codes[mask]).size and taken.max() >= 0:
+            both = f"'{labels[int(taken.max())]}' and '{label}'"
+            name = public.columns[index].name
+            raise invalid(what, f"one of several labels of the column '{name}' that exclude each other", both)
+        codes[mask] = code
+    return codes
+
+
+def reads_all(public: Public, index: int, labels: Sequence[str]) -> bool:
+    """Whether the column knows every label."""
+    which = _reader(public, index)
+    return all(which(label) is not None for label in labels)
+
+
+def _reader(public: Public, index: int) -> Callable[[str], npt.NDArray[np.bool_] | None]:
+    """A function that marks the people a label of this column fits; None for a label it does not know."""
+    column, codes = public.columns[index], np.asarray(public.codes[index])
+    numbers = public.numbers[index] if public.numbers else None
+    last = column.levels - 1
+
+    def by_code(label: str) -> npt.NDArray[np.bool_] | None:
+        if label in column.labels:
+            return np.asarray(codes == column.labels.index(label))
+        if column.gaps and label.lower() in GAPS:
+            return np.asarray(codes == last)
+        held = _made_of(label, column)
+        return None if held is None else held[codes]
+
+    def by_number(label: str) -> npt.NDArray[np.bool_] | None:
+        assert numbers is not None
+        if column.gaps and label.lower() in GAPS:
+            return np.isnan(numbers)
+        number = TRUTH.get(label.lower(), label_number(label))
+        if number is not None:
+            same = np.asarray(numbers == number)
+            return same if same.any() else None
+        found = parse_range(label)
+        if found is None or (found.whole and _between(numbers, found)):
+            return by_code(label)
+        return found.holds(numbers)
+
+    by_label = by_code if numbers is None else by_number
+
+    def by_any(label: str) -> npt.NDArray[np.bool_] | None:
+        held = by_label(label)
+        if held is not None or ", " not in label:
+            return held
+        masks = [by_label(part) for part in _SEVERAL.split(label)]
+        found = [mask for mask in masks if mask is not None]
+        return np.asarray(np.logical_or.reduce(found)) if len(found) == len(masks) > 1 else None
+
+    return by_any
+
+
+def _made_of(label: str, column: Column) -> npt.NDArray[np.bool_] | None:
+    """Which of a column's own bands a range is made of; None if it is not made of bands."""
+    bands = tuple(own for own in column.labels if is_band(own) or label_number(own) is not None)
+    if not is_band(label) or not any(map(is_band, bands)):
+        return None
+    own, given = ColumnLabels(bands), ColumnLabels((label,))
+    try:
+        parts = refine(column.name, [own, given]).parts
+    except InvalidInput:
+        return None
+    inside, outside = (parts[own] & parts[given]).any(axis=1), (parts[own] & ~parts[given]).any(axis=1)
+    if (inside & outside).any():
+        return None  # nobody knows who of a band that is cut is meant
+    held = {bands[at] for at in np.flatnonzero(inside)}
+    return np.array([own in held for own in column.labels])
+
+
+def _between(numbers: Array, found: Range) -> bool:
+    """Whether somebody is less than one beside a band of whole numbers, and perhaps in it."""
+    with np.errstate(invalid="ignore"):
+        below = (numbers > found.low - 1) & (numbers < found.low)
+        above = (numbers > found.high) & (numbers < found.high + 1)
+    return bool((below | above).any())
+
+
+def _unknown(column: Column, label: str, what: str) -> InvalidInput:
+    rule = f"a value that somebody has in the column '{column.name}'"
+    if is_band(label) and any(map(is_band, column.labels)):
+        rule += ", or made of its bands"
+    return invalid(what, rule, f"'{label}'")

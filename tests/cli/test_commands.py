@@ -66,16 +66,30 @@ def test_from_a_file_to_a_page_in_two_commands(tellall, people, tmp_path):
     assert "esq." not in page + out  # nobody's name
 
 
-@pytest.mark.parametrize(
-    ("limit", "noise", "code", "word"),
-    [(0.02, "", 1, "FAIL"), (1.0, NOISE, 0, "PASS"), (1.0, "", 3, "REVIEW"), (0.35, "", 3, "REVIEW")],
-)
+EXIT_CODES = [(0.02, "", 1, "FAIL"), (1.0, NOISE, 0, "PASS"), (1.0, "", 3, "REVIEW"), (0.35, "", 3, "REVIEW")]
+
+
+@pytest.mark.parametrize(("limit", "noise", "code", "word"), EXIT_CODES)
 def test_exit_codes_follow_the_limit(tellall, people, limit, noise, code, word):
     """Exact tables prove people as a group, which a person has to judge; noise proves nothing."""
     Path("plan.toml").write_text(PLAN.format(limit=limit) + noise)
     left, out, err = tellall("audit", "plan.toml", "--jobs", "1", "--no-remedy")
     assert (left, out) == (code, "")
     assert err.startswith(f"{word}. ")
+
+
+@pytest.mark.parametrize(("limit", "noise", "code", "word"), EXIT_CODES)
+def test_exit_codes_hang_on_no_sentence(tellall, people, monkeypatch, limit, noise, code, word):
+    make = Verdict.__init__
+
+    def mute(verdict, sentence, *more):
+        make(verdict, "Not attacked: pass, fail or review.", *more)
+
+    monkeypatch.setattr(Verdict, "__init__", mute)
+    Path("plan.toml").write_text(PLAN.format(limit=limit) + noise)
+    left, _, err = tellall("audit", "plan.toml", "--jobs", "1", "--no-remedy")
+    assert left == code
+    assert err.startswith(f"{word}. Not attacked: pass, fail or review.")
 
 
 def test_what_needs_too_much_memory_is_refused_unless_forced(tellall, people, monkeypatch):

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import tellall as ta
+from tellall.algebra.solvers.base import Status
 from tellall.core.schemas.documents import AuditDocument
 from tellall.experiment import areas as room
 from tellall.experiment.audit import reveal
@@ -401,8 +402,10 @@ def test_a_release_not_attacked_in_every_area_does_not_pass(monkeypatch):
     audit = ta.audit(people, plan)
     assert audit.verdict.word == "review"
     assert "was not attacked in 2 of 3 areas" in audit.verdict.sentence
-    assert audit.findings[0].outcome.status == "not attacked in 2 of 3 areas"
-    assert audit.findings[1].outcome.status in ("solved", "trusted")
+    assert audit.findings[0].outcome.status == Status(
+        "not attacked in 2 of 3 areas", why=("not-attacked-everywhere",)
+    )
+    assert audit.findings[1].outcome.status.settled
     said = audit.document["not_tested"]
     assert "counts: not attacked in 2 of 3 areas" in said
     assert any(line.startswith("counts in 2 of 3 areas, with 22 people") for line in said)

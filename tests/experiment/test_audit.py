@@ -110,7 +110,7 @@ def test_advice_that_a_plan_cannot_follow_is_not_given(people):
         "protect": [{"kind": "Suppression", "below": 8, "complementary": True}],
     }
     result = ta.audit(people, {"steps": False, "releases": [release], "limit": 0.9, "exposed_limit": 60})
-    assert result.findings[0].outcome.status.startswith("uncalibrated")
+    assert result.findings[0].outcome.status.word == "uncalibrated"
     assert result.verdict.word == "review"
     assert "was attacked and stayed below the limits, but" in result.verdict.sentence
     assert "give the prior" not in store.dump(result.document)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import tellall as ta
+from tellall.algebra.solvers.base import Status
 from tellall.core.schemas.documents import AuditDocument
 from tellall.experiment.findings import Finding, Job, Skipped, from_plain, to_plain
 from tellall.experiment.measures.cells import CellRules, cells_of
@@ -83,7 +84,7 @@ def test_cells_of_one_or_two_contributors_fail(statistic, few):
         people = people_in([*np.split(numbers, 4), list(rng.normal(20, 1, few))])
         found = audit(people, statistic)
         assert found.verdict.word == "fail"
-        assert found.cells[0].code == "few contributors"
+        assert found.cells[0].code == "few-contributors"
         assert (found.cells[0].cells, found.cells[0].of) == (1, 5)
 
 
@@ -103,11 +104,11 @@ def test_a_cell_fails_exactly_if_its_rival_knows_too_much(seed):
     p = float(rng.choice([5.0, 10.0, 40.0]))
     cells = [lower + rng.lognormal(0, 2, int(rng.integers(1, 8))) for _ in range(6)]
     people, rules = people_in(cells), CellRules(p=p, lower=lower)
-    wanted = {"few contributors": 0, "rival": 0, "dominance": 0}
+    wanted = {"few-contributors": 0, "rival": 0, "dominance": 0}
     for cell in cells:
         x = np.sort(cell)[::-1]
         if x.size <= 2:
-            wanted["few contributors"] += 1
+            wanted["few-contributors"] += 1
         elif x.sum() - x[1] - (x.size - 2) * lower - x[0] <= p / 100 * (x[0] - lower):
             wanted["rival"] += 1
         elif np.abs(x).max() > 0.85 * np.abs(x).sum():
@@ -136,7 +137,7 @@ def test_a_unit_changes_no_reason(power, protect):
 
 def test_where_all_have_the_least_number_a_person_decides():
     people = people_in([[0.0] * 30, list(np.random.default_rng(0).uniform(1, 2, 30))])
-    assert codes(people, ta.Sums(2)) == {"all the least": 1}
+    assert codes(people, ta.Sums(2)) == {"all-the-least": 1}
     found = audit(people, SUMS)
     assert found.verdict.word == "review"
 
@@ -160,7 +161,7 @@ def test_numbers_below_zero_have_no_rival():
     """Without a lower bound nobody can bound the largest; the rules for sizes ask a person."""
     rng = np.random.default_rng(0)
     few = people_in([[-2.0, 900.0, *rng.normal(0, 1, 38)] for _ in range(5)])
-    assert codes(few, ta.Sums(2)) == {"p % rule": 5}
+    assert codes(few, ta.Sums(2)) == {"p-percent-rule": 5}
     assert audit(few, SUMS).verdict.word == "review"
     assert codes(few, ta.Sums(2), rules=CellRules(lower=-1000.0)) == {"dominance": 5}
     assert codes(people_in([list(rng.normal(0, 1, 40)) for _ in range(5)]), ta.Sums(2)) == {}
@@ -192,7 +193,7 @@ def test_what_the_p_percent_rule_passes_has_no_rival(seed):
     people = people_in([np.round(rng.lognormal(1, 2, int(rng.integers(1, 9))), 1) + 0.1 for _ in range(8)])
     for statistic in (ta.Sums(2), ta.CellMeans([1, 2], counts=True)):
         kept = codes(people, statistic, ta.PPercent(10))
-        assert not {"rival", "few contributors"} & set(kept)
+        assert not {"rival", "few-contributors"} & set(kept)
         both = codes(people, statistic, [ta.PPercent(10), ta.Dominance(1, 0.85)])
         assert both == {}
 
@@ -216,7 +217,7 @@ def test_noise_and_rounding_count_as_what_they_hide():
 @pytest.mark.parametrize("protect", [ta.TopCoding(900.0), ta.MultiplicativeNoise(0.1)])
 def test_where_the_error_is_not_known_a_person_decides(protect):
     found = codes(dominated(), ta.Sums(2), protect)
-    assert found == {"error not known": 5}
+    assert found == {"error-not-known": 5}
 
 
 def test_minima_and_maxima_of_small_cells_fail_and_others_are_for_a_person_to_decide():
@@ -224,7 +225,7 @@ def test_minima_and_maxima_of_small_cells_fail_and_others_are_for_a_person_to_de
     fours, forties = (people_in([rng.normal(50, 10, size) for _ in range(160 // size)]) for size in (4, 40))
     small, large = audit(fours, EXTREMES), audit(forties, EXTREMES)
     assert small.verdict.word == "fail"
-    assert [one.code for one in small.cells] == ["extremes of small cells"]
+    assert [one.code for one in small.cells] == ["extremes-of-small-cells"]
     assert "In 80 of 80 published minima and maxima" in small.verdict.sentence
     assert (large.verdict.word, large.verdict.decided) == ("review", "minima and maxima")
     assert audit(forties, EXTREMES, cells={"extremes": True}).verdict.word == "pass"
@@ -243,7 +244,7 @@ def test_a_table_of_some_people_is_judged_by_them():
     one = {"kind": "Sums", "ways": 2, "attributes": [["region"]]}
     assert audit(firms, one).cells == ()
     found = audit(firms, one, release={"where": "trade = 1"})
-    assert [(each.code, each.cells) for each in found.cells] == [("few contributors", 5)]
+    assert [(each.code, each.cells) for each in found.cells] == [("few-contributors", 5)]
     assert found.verdict.word == "fail"
 
 
@@ -397,7 +398,7 @@ def test_reasons_are_counted_once_over_sets_of_releases():
 def test_other_reasons_stay_in_the_sentence():
     setting = Setting(dominated())
     (outcome,) = Trial(setting, (Planned("numbers", ta.Sums(2)),)).run_all(["least-squares"])
-    doubtful = replace(outcome, status="not converged")
+    doubtful = replace(outcome, status=Status("not converged"))
     verdict = judge([("numbers", doubtful)], Limits(0.05))
     assert verdict.word == "fail"
     assert "not settled" in verdict.sentence

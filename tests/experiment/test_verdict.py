@@ -6,12 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tellall.algebra.solvers.base import Status
 from tellall.experiment.measures.intervals import Luck
 from tellall.experiment.outcome import Foreseen, Outcome, Promised
-from tellall.experiment.verdict import Limits, judge, judge_outcome
+from tellall.experiment.verdict import Limits, Verdict, judge, judge_outcome
 from tests.report.test_page import outcome
 
 LIMITS = Limits(0.05, 0, ("1",))
+NOT_EVERYWHERE = Status("not attacked in 1 of 2 areas", why=("not-attacked-everywhere",))
 
 
 def people(no: int, yes: int) -> dict[str, int]:
@@ -27,14 +29,18 @@ def people(no: int, yes: int) -> dict[str, int]:
         (outcome(-0.01, -0.07, 0.07), "review", "at best: 1.0 in 100 fewer."),
         (outcome(0.01, -0.01, 0.02), "pass", "does not prove"),
         (outcome(-0.1, -0.2, 0.0), "pass", "no more secrets"),
-        (outcome(0.01, 0.0, 0.02, status="not converged: try"), "review", "was attacked and stayed below"),
         (
-            outcome(0.01, 0.0, 0.02, status="uncalibrated: much is hidden"),
+            outcome(0.01, 0.0, 0.02, status=Status("not converged", "try")),
+            "review",
+            "was attacked and stayed below",
+        ),
+        (
+            outcome(0.01, 0.0, 0.02, status=Status("uncalibrated", "much is hidden", ("mostly-hidden",))),
             "review",
             "how sure the attack is cannot be trusted: much is hidden.",
         ),
         (
-            outcome(0.01, 0.0, 0.02, status="not attacked in 1 of 2 areas"),
+            outcome(0.01, 0.0, 0.02, status=NOT_EVERYWHERE),
             "review",
             "but was not attacked in 1 of 2 areas.",
         ),
@@ -171,4 +177,10 @@ def test_an_outcome_survives_the_file():
 def test_a_verdict_says_in_a_few_words_what_decided(row, decided):
     verdict = judge([("release", row)], LIMITS)
     assert verdict.decided == decided
-    assert verdict.as_json() == {"word": verdict.word, "sentence": verdict.sentence, "decided": decided}
+    plain = verdict.as_json()
+    reasons = plain.pop("reasons")
+    assert plain == {"word": verdict.word, "sentence": verdict.sentence, "decided": decided}
+    assert [(one["code"], one["word"]) for one in reasons] == [
+        (one.code, one.word) for one in verdict.reasons
+    ]
+    assert Verdict.from_json(json.loads(json.dumps(verdict.as_json()))) == verdict

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tellall as ta
+from tellall.algebra.solvers.base import Status
 from tellall.core.amounts import with_interval
 from tellall.experiment.measures.intervals import Luck
 from tellall.experiment.outcome import Foreseen, Outcome
@@ -158,7 +159,7 @@ def outcome(advantage=0.0, low=0.0, high=0.0, **changes) -> Outcome:
         "exposed": {"0.95": nobody, "0.99": nobody},
         "luck": Luck(0, 0, 0, 1.0),
         "contradicted": False,
-        "status": "solved",
+        "status": Status("solved"),
         "curve": ((0.5, 3), (0.9, 1)),
     }
     return Outcome(**{**fields, **changes})

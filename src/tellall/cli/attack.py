@@ -224,6 +224,7 @@ def _common(found: Any, releases: list[Release], names: list[str], seed: int) ->
         "equations": int(found.evidence.target.size),
         "decoder": found.decoder,
         "status": str(found.status),
+        "status_codes": list(found.status.why),
         "skipped": list(found.evidence.skipped),
         "notes": list(found.notes),
     }

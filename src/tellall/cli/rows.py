@@ -247,7 +247,10 @@ def _document(
 def _area(area: AreaRows) -> dict[str, Any]:
     return {
         "name": area.name,
-        "status": area.status,
+        "status": str(area.status),
+        "status_word": area.status.word,
+        "status_advice": area.status.advice,
+        "status_codes": list(area.status.why),
         "settled": area.settled,
         "people": area.people,
         "possible": area.possible,
@@ -295,8 +298,8 @@ def _lines(document: dict[str, Any]) -> list[str]:
 def _one_area(area: dict[str, Any]) -> list[str]:
     import textwrap
 
-    if area["contradiction"] or area["status"].startswith("contradictory"):
-        said = [f"The tables contradict each other: {area['status'].partition(': ')[2]}."]
+    if area["contradiction"] or "contradictory" in area["status_codes"]:
+        said = [f"The tables contradict each other: {area['status_advice']}."]
         for cell in area["contradiction"]:
             where = ", ".join(f"{name} = {value}" for name, value in cell["cell"].items()) or "all"
             top = "any" if cell["high"] is None else f"{cell['high']:g}"
@@ -332,7 +335,7 @@ def _table(areas: list[dict[str, Any]]) -> list[str]:
             f"{area['possible']:,}",
             f"{area['certain']:,}",
             f"{area['certain_people']:,}",
-            "one" if area["unique"] else "several" if area["settled"] else area["status"].split(":")[0][:14],
+            "one" if area["unique"] else "several" if area["settled"] else area["status_word"][:14],
         ]
         for area in areas
     ]

@@ -18,11 +18,12 @@ from tellall.algebra.operators.base import find_device
 from tellall.core.checkpoint import Checkpoint, checkpoint_key
 from tellall.core.errors import TellallError, invalid
 from tellall.core.jobs import Failed, Task, Workers, run
+from tellall.core.reasons import Reason
 from tellall.core.work import Parts, Progress, about, part_of_work
 from tellall.experiment.differences import differences, people_who_differ
 from tellall.experiment.document import Audit, describe_people, worst_first
 from tellall.experiment.findings import Finding, Job, Skipped, from_plain, to_plain, void
-from tellall.experiment.measures.cells import CellReason, CellRules
+from tellall.experiment.measures.cells import CellRules
 from tellall.experiment.measures.contributors import rules_of
 from tellall.experiment.overall import proved_together
 from tellall.experiment.plans.plan import ALL_TOGETHER, Plan
@@ -312,7 +313,7 @@ def _attack(work: tuple[Setting, Plan, Job]) -> dict[str, Any]:
         with about(job.name):
             return to_plain(Finding(job, trial.run_all(_decoders(setting, job))))
     except TellallError as error:
-        cells: tuple[CellReason, ...] = ()
+        cells: tuple[Reason, ...] = ()
         with suppress(TellallError):  # what cannot be attacked may still be published, and read
             cells = trial.cells
         return to_plain(Skipped(job, str(error), cells=cells))

@@ -15,6 +15,7 @@ from tellall.core.amounts import count_of
 from tellall.core.claims import claimed
 from tellall.core.errors import invalid
 from tellall.core.notebook import WithFigures
+from tellall.core.reasons import Reason
 from tellall.core.schemas import VERSION
 from tellall.core.version import __version__, versions
 from tellall.experiment.differences import Difference
@@ -27,7 +28,7 @@ from tellall.experiment.findings import (
     area_table,
     not_tested_in_areas,
 )
-from tellall.experiment.measures.cells import CellReason, all_reasons
+from tellall.experiment.measures.cells import all_reasons
 from tellall.experiment.overall import Overall, Proved, proved_together
 from tellall.experiment.plans.plan import NotChecked, Plan
 from tellall.experiment.verdict import (
@@ -118,7 +119,8 @@ class Audit(WithFigures):
     def attacks(self) -> Verdict:
         """The verdict by the attacks on people alone."""
         if self.plan.forbidden:
-            return Verdict("fail", f"The policy does not allow {', '.join(self.plan.forbidden)}.", "policy")
+            said = f"The policy does not allow {', '.join(self.plan.forbidden)}."
+            return Verdict(said, (Reason("policy", said),))
         verdict = judge(
             [(finding.name, one) for finding in self.found for one in finding.outcomes],
             self.limits,
@@ -145,7 +147,7 @@ class Audit(WithFigures):
         )
 
     @property
-    def cells(self) -> tuple[CellReason, ...]:
+    def cells(self) -> tuple[Reason, ...]:
         """Why cells of numbers do not pass by arithmetic alone, the worst first."""
         return all_reasons([finding.cells for finding in self.findings])
 

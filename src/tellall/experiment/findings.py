@@ -10,8 +10,9 @@ from functools import cached_property
 from typing import Any
 
 from tellall.core.amounts import count_of
+from tellall.core.reasons import Reason
 from tellall.core.text import no_formula
-from tellall.experiment.measures.cells import CellReason, all_reasons
+from tellall.experiment.measures.cells import all_reasons
 from tellall.experiment.measures.counts import Counts
 from tellall.experiment.measures.disclosure import told_of_areas
 from tellall.experiment.measures.proofs import Proofs
@@ -19,7 +20,7 @@ from tellall.experiment.measures.reliability import merge_bins
 from tellall.experiment.outcome import Outcome
 from tellall.experiment.plans.plan import Plan
 from tellall.experiment.trial import strongest
-from tellall.experiment.verdict import NOT_ATTACKED, JudgedArea, Limits, Verdict, area_name, judge, with_cells
+from tellall.experiment.verdict import JudgedArea, Limits, Verdict, area_name, judge, with_cells
 
 __all__ = [
     "AreaFindings",
@@ -116,7 +117,7 @@ class Finding:
         return most.proved_alone, most.proved_group
 
     @property
-    def cells(self) -> tuple[CellReason, ...]:
+    def cells(self) -> tuple[Reason, ...]:
         """Why cells of numbers do not pass, whatever the attacks found."""
         return all_reasons([one.cells for one in self.outcomes])
 
@@ -144,7 +145,8 @@ class Finding:
                     "proved": one.proved,
                     "exposed": one.exposed_people,
                     "learnt": self.limits.count(one.learnt),
-                    "status": one.status,
+                    "status": str(one.status),
+                    "status_codes": list(one.status.why),
                     "reliability": [asdict(part) for part in merge_bins(one.reliability)],
                     "survives": one.survives,
                 }
@@ -160,12 +162,13 @@ class Skipped:
     job: Job
     reason: str
     limits: Limits = _USUAL
-    cells: tuple[CellReason, ...] = ()
+    cells: tuple[Reason, ...] = ()
 
     @property
     def verdict(self) -> Verdict:
         """What is not attacked is for a person to decide."""
-        return with_cells(Verdict("review", f"Not attacked: {self.reason}", NOT_ATTACKED), self.cells)
+        said = f"Not attacked: {self.reason}"
+        return with_cells(Verdict(said, (Reason("not-attacked", said, self.name),)), self.cells)
 
     @property
     def name(self) -> str:
@@ -197,7 +200,7 @@ def to_plain(found: Finding | Skipped) -> dict[str, Any]:
     """The finding as plain data from which it can be made again."""
     plain = {"role": found.job.role, "name": found.job.name, "members": [list(m) for m in found.job.members]}
     if isinstance(found, Skipped):
-        return {**plain, "reason": found.reason, "cells": [one.to_plain() for one in found.cells]}
+        return {**plain, "reason": found.reason, "cells": [one.as_json() for one in found.cells]}
     return {**plain, "outcomes": [outcome.to_plain() for outcome in found.outcomes]}
 
 
@@ -206,7 +209,7 @@ def from_plain(plain: dict[str, Any]) -> Finding | Skipped:
     members = tuple((int(index), int(count)) for index, count in plain["members"])
     job = Job(str(plain["role"]), str(plain["name"]), members)
     if "reason" in plain:
-        return Skipped(job, str(plain["reason"]), cells=tuple(map(CellReason.from_plain, plain["cells"])))
+        return Skipped(job, str(plain["reason"]), cells=tuple(map(Reason.from_json, plain["cells"])))
     return Finding(job, tuple(Outcome.from_plain(one) for one in plain["outcomes"]))
 
 
@@ -315,7 +318,8 @@ def _area_finding(finding: Finding | Skipped) -> dict[str, Any]:
         "named": found.named,
         "named_right": found.named_right,
         "proved": found.proved,
-        "status": found.status,
+        "status": str(found.status),
+        "status_codes": list(found.status.why),
     }
 
 

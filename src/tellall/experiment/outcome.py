@@ -8,10 +8,10 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from statistics import fmean
 from typing import Any
 
-from tellall.algebra.solvers.base import SETTLED
+from tellall.algebra.solvers.base import Status
 from tellall.attack.reconstruct.attack import Reconstruction
 from tellall.core.amounts import count_of
-from tellall.experiment.measures.cells import CellReason
+from tellall.core.reasons import Reason
 from tellall.experiment.measures.counts import Counts, add_counts, mean_count, mean_counts, sum_counts
 from tellall.experiment.measures.hits import Hits, Total
 from tellall.experiment.measures.intervals import CHANCE, Luck
@@ -21,12 +21,10 @@ from tellall.experiment.measures.risk import LEVELS, Risk
 from tellall.experiment.measures.utility import ReaderLoss
 from tellall.promise.bounds.decoding import Recovery, recovery
 
-__all__ = ["ALPHAS", "CURVE", "PARTLY", "Foreseen", "Outcome", "Promised", "add_up"]
+__all__ = ["ALPHAS", "CURVE", "Foreseen", "Outcome", "Promised", "add_up"]
 
 CURVE = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.975, 0.99, 0.995, 0.999)  # confidences at which people are counted
 ALPHAS = (0.01, 0.05, 0.1, 0.25)  # shares of the people that an attack may have wrong
-PARTLY = "not attacked in "  # how the status begins where only some areas were attacked
-_NEEDS_PRIOR = "; give the prior if it is known"  # advice that a plan, which has no prior, cannot follow
 
 
 @dataclass(frozen=True)
@@ -120,7 +118,7 @@ class Outcome:
     contradicted
         Whether a proof contradicts the truth: the release is about other people. It then proves nothing.
     status
-        How the decoder ended; of several draws the worst.
+        How the decoder ended; of several draws the worst, with the codes of what is wrong in any of them.
     curve
         People exposed at each confidence: pairs.
     skipped
@@ -171,7 +169,7 @@ class Outcome:
     exposed: dict[str, Counts]
     luck: Luck
     contradicted: bool
-    status: str
+    status: Status
     curve: tuple[tuple[float, float], ...] = ()
     skipped: tuple[str, ...] = ()
     wrong: tuple[int, ...] = ()
@@ -189,7 +187,7 @@ class Outcome:
     jointly: tuple[str, ...] = ()
     unknown: str = ""
     proofs: Proofs | None = field(default=None, compare=False)
-    cells: tuple[CellReason, ...] = ()
+    cells: tuple[Reason, ...] = ()
 
     @property
     def proved(self) -> float:
@@ -207,8 +205,8 @@ class Outcome:
 
         Intervals of a real secret that may be off do not matter if no guess is sure.
         """
-        idle = self.real and self.status.startswith("uncalibrated") and not self.luck.sure
-        return (self.status in SETTLED or idle) and not self.contradicted
+        idle = self.real and self.status.word == "uncalibrated" and not self.luck.sure
+        return (self.status.settled or idle) and not self.contradicted
 
     @property
     def recovery(self) -> tuple[Recovery, ...]:
@@ -256,6 +254,7 @@ class Outcome:
         """The outcome as plain data; hits, proofs and cells are not part of it."""
         plain = asdict(replace(self, hits=None, proofs=None))
         del plain["hits"], plain["proofs"], plain["cells"]  # findings have their cells
+        plain["status"], plain["status_codes"] = str(self.status), self.status.why
         plain["reliability"] = [asdict(one) for one in merge_bins(self.reliability)]
         plain["proved"], plain["in_sample"] = self.proved, self.in_sample
         plain["recovery"] = [one.as_dict() for one in self.recovery]
@@ -266,10 +265,11 @@ class Outcome:
         """The outcome with its hits, proofs and cells, from which it can be made again."""
         return {
             **self.as_json(),
+            "status": _listed(asdict(self.status)),
             "reliability": [asdict(one) for one in self.reliability],
             "hits": None if self.hits is None else _listed(asdict(self.hits)),
             "proofs": None if self.proofs is None else self.proofs.to_plain(),
-            "cells": [one.to_plain() for one in self.cells],
+            "cells": [one.as_json() for one in self.cells],
         }
 
     @classmethod
@@ -294,7 +294,8 @@ class Outcome:
                 "reliability": tuple(Bin(**one) for one in known["reliability"]),
                 "hits": hits and Hits.from_json(hits),
                 "proofs": proofs and Proofs.from_plain(proofs),
-                "cells": tuple(map(CellReason.from_plain, known["cells"])),
+                "cells": tuple(map(Reason.from_json, known["cells"])),
+                "status": Status(**{**known["status"], "why": tuple(known["status"]["why"])}),
             }
         )
 
@@ -314,7 +315,7 @@ class Outcome:
         survives: float | None = None,
         possible: int | None = None,
         clash: tuple[str, ...] = (),
-        cells: tuple[CellReason, ...] = (),
+        cells: tuple[Reason, ...] = (),
         key: bytes | None = None,
     ) -> Outcome:
         """The mean over draws of an attack that has been scored.
@@ -328,8 +329,8 @@ class Outcome:
         hits = None if real else Hits.of([risk.right for risk in risks], guessed)
         chance = CHANCE / (tried * first.ways)
         whole = Total.of_reals(risks, chance) if hits is None else Total.of([hits], chance)
-        troubled = [str(attack.status) for attack in attacks if str(attack.status) not in SETTLED]
-        status = troubled[0] if troubled else str(attacks[0].status)
+        troubled = [attack.status for attack in attacks if not attack.status.settled]
+        status = troubled[0] if troubled else attacks[0].status
         named = [_named(risk) for risk in risks]
         return cls(
             statistic=statistic,
@@ -358,7 +359,7 @@ class Outcome:
             },
             luck=max((risk.luck for risk in risks), key=lambda one: one.sure),
             contradicted=any(risk.contradicted for risk in risks),
-            status=status.removesuffix(_NEEDS_PRIOR),
+            status=replace(status, why=_codes(troubled), ask=""),  # a plan has nothing to give
             curve=tuple((level, mean_count([risk.exposed_at(level) for risk in risks])) for level in CURVE),
             skipped=max((attack.evidence.skipped for attack in attacks), key=len),
             wrong=() if real else tuple(risk.hamming for risk in risks),
@@ -452,13 +453,21 @@ def _named(risk: Risk) -> tuple[int, int]:
     return sum(one for one, _ in said), sum(right for _, right in said)
 
 
-def _status_of_areas(outcomes: Sequence[Outcome], areas: int) -> str:
+def _codes(troubled: Sequence[Status]) -> tuple[str, ...]:
+    """The codes of everything that is wrong, those of the first first."""
+    return tuple(dict.fromkeys(code for one in troubled for code in one.why))
+
+
+def _status_of_areas(outcomes: Sequence[Outcome], areas: int) -> Status:
+    troubled = [outcome.status for outcome in outcomes if not outcome.status.settled]
     if len(outcomes) < areas:
-        return f"{PARTLY}{areas - len(outcomes):,} of {count_of(areas, 'area')}"
-    troubled = [outcome.status for outcome in outcomes if outcome.status not in SETTLED]
+        word = f"not attacked in {areas - len(outcomes):,} of {count_of(areas, 'area')}"
+        return Status(word, why=("not-attacked-everywhere", *_codes(troubled)))
     if troubled:
-        return f"in {len(troubled):,} of {count_of(areas, 'area')} not settled; the first: {troubled[0]}"
-    return "solved" if all(outcome.status == "solved" for outcome in outcomes) else "trusted"
+        first = troubled[0]
+        word = f"in {len(troubled):,} of {count_of(areas, 'area')} not settled; the first: {first.word}"
+        return Status(word, first.advice, ("areas-not-settled", *_codes(troubled)))
+    return Status("solved" if all(one.status.word == "solved" for one in outcomes) else "trusted")
 
 
 def _foreseen_of_areas(known: Sequence[Foreseen | None]) -> Foreseen | None:

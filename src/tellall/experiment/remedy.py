@@ -10,6 +10,7 @@ from tellall.attack.prove.proof import EFFORT
 from tellall.core.amounts import count_of
 from tellall.core.errors import TellallError
 from tellall.core.jobs import Workers
+from tellall.core.reasons import Reason
 from tellall.core.work import Progress, one_thread
 from tellall.experiment.audit import compared_rules, jobs_alone, jobs_together
 from tellall.experiment.changes import Change, Cost, candidates, price, with_noise, without_release
@@ -170,7 +171,9 @@ _FORM = Form(
     "remedy",
     _identity,
     lambda found: {"judged": [[draw, decoder, verdict.as_json()] for draw, decoder, verdict in found]},
-    lambda plain: [(int(draw), str(name), Verdict(**verdict)) for draw, name, verdict in plain["judged"]],
+    lambda plain: [
+        (int(draw), str(name), Verdict.from_json(verdict)) for draw, name, verdict in plain["judged"]
+    ],
 )
 
 
@@ -219,7 +222,8 @@ def _of_set(places: Sequence[Place], piece: _Piece, releases: tuple[Planned, ...
     except StopIteration:  # nothing is random: one draw is all there is
         return
     except TellallError as error:
-        yield drawn, decoder, Verdict("review", f"“{name}” cannot be attacked: {error}", "not attacked")
+        said = f"“{name}” cannot be attacked: {error}"
+        yield drawn, decoder, Verdict(said, (Reason("not-attacked", said, name),))
 
 
 def _verdict(name: str, places: Sequence[Place], outcomes: Sequence[Outcome], piece: _Piece) -> Verdict:
@@ -397,7 +401,7 @@ class _RemedySearch:
 
     def _judged(self, one: _Tried, found: Iterable[Sequence[_Judged]], draws: int) -> _Tried:
         """The change with what became of it; every attack that it took is counted."""
-        verdict = Verdict("pass", "What is left passes as it is.", "within the limits")
+        verdict = Verdict("What is left passes as it is.")
         for draw, decoder, verdict in (each for piece in found for each in piece):
             self._count(decoder)
             if verdict.word != "pass":

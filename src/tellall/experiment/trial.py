@@ -19,12 +19,12 @@ from tellall.attack.reconstruct.decoders import DECODERS, TRIED
 from tellall.attack.reconstruct.reals import Whitened
 from tellall.attack.secret import Secret
 from tellall.core.errors import TellallError, invalid
+from tellall.core.reasons import Reason
 from tellall.core.work import one_thread
 from tellall.experiment.consistency import clashes_in, count_few
 from tellall.experiment.draws import SharedSystem
 from tellall.experiment.measures.cells import (
     USUAL_RULES,
-    CellReason,
     CellRules,
     NumberCells,
     all_reasons,
@@ -380,7 +380,7 @@ class Trial:
         return ReaderLoss.of(clean, drawn, known.dataset, readers_of(clean, known.dataset))
 
     @cached_property
-    def cells(self) -> tuple[CellReason, ...]:
+    def cells(self) -> tuple[Reason, ...]:
         """Why cells of numbers do not pass, whatever attacks find; over draws, the most of any."""
         setting = self.setting
         known = [setting.cells(planned.statistic) for planned in self.releases]

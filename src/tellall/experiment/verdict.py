@@ -12,21 +12,21 @@ pass    none of these
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tellall.core.amounts import count_of, counted, digits, percent, points
 from tellall.core.errors import invalid
+from tellall.core.reasons import WORDS, Reason, worst_reason
 from tellall.core.text import one_line
-from tellall.experiment.measures.cells import CellReason, all_reasons, say_missing
+from tellall.experiment.measures.cells import all_reasons
 from tellall.experiment.measures.counts import add_counts
 from tellall.experiment.measures.risk import LEVELS
-from tellall.experiment.outcome import PARTLY, Outcome
+from tellall.experiment.outcome import Outcome
 from tellall.people.dataset import Dataset
 
 __all__ = [
-    "NOT_ATTACKED",
     "Answer",
     "JudgedArea",
     "Limits",
@@ -42,8 +42,6 @@ __all__ = [
     "with_rules",
 ]
 
-_ORDER = ("pass", "review", "fail")
-NOT_ATTACKED = "not attacked"
 _FIT = (
     ": any model is nearer to the people it was fitted to. That gives away no single person and is not "
     "counted."
@@ -53,24 +51,41 @@ _NOT_PROOF = "That these attacks fail does not prove that every attack would."
 
 @dataclass(frozen=True)
 class Verdict:
-    """The answer in a word and in a sentence.
+    """The answer in a sentence, and the reasons that decide it.
 
-    ``word`` is "pass" (every attack stayed within the limits), "fail" (one did not), or "review" (a person
-    has to decide). ``decided`` says in a few words what decided.
+    Without a reason it is a pass: every attack stayed within the limits. Otherwise the worst reason decides:
+    "fail", or "review" where a person has to decide. Those that the sentence is about come first.
     """
 
-    word: str
     sentence: str
-    decided: str
+    reasons: tuple[Reason, ...] = ()
+
+    @property
+    def word(self) -> str:
+        """The answer in a word: "pass", "review" or "fail"."""
+        worst = worst_reason(self.reasons)
+        return "pass" if worst is None else worst.word
+
+    @property
+    def decided(self) -> str:
+        """In a few words, what decided."""
+        worst = worst_reason(self.reasons)
+        return "within the limits" if worst is None else worst.decided
 
     @property
     def rank(self) -> int:
         """0 pass, 1 review, 2 fail."""
-        return _ORDER.index(self.word)
+        return WORDS.index(self.word)
 
-    def as_json(self) -> dict[str, str]:
+    def as_json(self) -> dict[str, Any]:
         """The verdict as plain data."""
-        return asdict(self)
+        said = {"word": self.word, "sentence": self.sentence, "decided": self.decided}
+        return {**said, "reasons": [one.as_json() for one in self.reasons]}
+
+    @classmethod
+    def from_json(cls, plain: Mapping[str, Any]) -> Verdict:
+        """The verdict that `as_json` gave."""
+        return cls(plain["sentence"], tuple(map(Reason.from_json, plain["reasons"])))
 
     def __str__(self) -> str:
         return f"{self.word}: {self.sentence}"
@@ -154,82 +169,81 @@ def judge_outcome(name: str, found: Outcome, limits: Limits) -> Verdict:
     return replace(verdict, sentence=f"{verdict.sentence} {said}.")
 
 
-def with_cells(verdict: Verdict, cells: Sequence[CellReason]) -> Verdict:
+def with_cells(verdict: Verdict, cells: Sequence[Reason]) -> Verdict:
     """The verdict, no better than these reasons allow, with what they say."""
+    new = tuple(one for one in cells if one not in verdict.reasons)
+    said = " ".join(one.sentence for one in new)
     worst = max(cells, key=lambda one: one.rank, default=None)
-    if worst is None:
-        return verdict
-    said = say_missing(cells, verdict.sentence)
-    if _ORDER.index(worst.word) > verdict.rank:
+    if worst is not None and WORDS.index(worst.word) > verdict.rank:
         kept = "" if verdict.word == "pass" else verdict.sentence
-        return Verdict(worst.word, f"{said} {kept}".strip(), worst.decided)
-    return replace(verdict, sentence=f"{verdict.sentence} {said}".strip())
+        first = sorted(new, key=lambda one: one is not worst)
+        return Verdict(f"{said} {kept}".strip(), (*first, *verdict.reasons))
+    return Verdict(f"{verdict.sentence} {said}".strip(), (*verdict.reasons, *new))
 
 
 def with_rules(verdict: Verdict, rules: Mapping[str, Any] | None) -> Verdict:
     """The verdict, or a review where cells that the agencies' rules pass do not hold together."""
     if verdict.word != "pass" or not rules or not rules["broken"]:
         return verdict
-    return Verdict("review", f"{verdict.sentence} {rules['sentence']}", "contributors known too well")
+    said = str(rules["sentence"])
+    return Verdict(f"{verdict.sentence} {said}", (Reason("cells-known-together", said),))
 
 
 def _judge_found(name: str, found: Outcome, limits: Limits) -> Verdict:
     """The verdict on what one attack found out."""
-    low = found.share_gained[1]
     proved, exposed = limits.count(found.proved_alone), limits.count(found.exposed[f"{LEVELS[0]:g}"])
+    reasons = tuple(_failing(name, found, limits)) or tuple(_to_review(name, found, limits))
+    if not reasons:
+        return Verdict(f"{_passed(name, found, limits)} {_NOT_PROOF}")
     people = f" With a sensitive value: {_people_learnt(proved, exposed)}" if proved or exposed else ""
-    if low > limits.advantage:
-        return Verdict(
-            "fail",
-            f"{_gain(name, found)} The limit is {_in_100(limits.advantage, found.real)}.{people}",
-            "advantage above the limit",
-        )
+    told = reasons[0].code in ("people-proved", "people-exposed")  # its sentence has them
+    return Verdict(f"{reasons[0].sentence}{'' if told else people}", reasons)
+
+
+def _failing(name: str, found: Outcome, limits: Limits) -> Iterator[Reason]:
+    """Why an attack fails."""
+    proved, exposed = limits.count(found.proved_alone), limits.count(found.exposed[f"{LEVELS[0]:g}"])
+    if found.share_gained[1] > limits.advantage:
+        said = f"{_gain(name, found)} The limit is {_in_100(limits.advantage, found.real)}."
+        yield Reason("advantage-above-limit", said, name)
     if limits.exposed is not None and limits.count(found.learnt) > limits.exposed:
-        return Verdict(
-            "fail",
+        said = (
             f"From “{name}” an outsider learns the sensitive value of single people: "
-            f"{_people_learnt(proved, exposed)} The limit is {limits.exposed:,}.",
-            "people proved" if proved else "people exposed",
+            f"{_people_learnt(proved, exposed)} The limit is {limits.exposed:,}."
         )
-    doubt = _to_review(name, found, limits)
-    if doubt is not None:
-        return replace(doubt, sentence=f"{doubt.sentence}{people}")
-    return Verdict("pass", f"{_passed(name, found, limits)} {_NOT_PROOF}", "within the limits")
+        yield Reason("people-proved" if proved else "people-exposed", said, name)
 
 
-def _to_review(name: str, found: Outcome, limits: Limits) -> Verdict | None:
-    """The verdict "review" on an attack within the limits, if a person has to decide; otherwise None."""
+def _to_review(name: str, found: Outcome, limits: Limits) -> Iterator[Reason]:
+    """Why a person has to decide about an attack within the limits."""
     _, low, high = found.share_gained
     grouped, luck = limits.count(found.proved_group), found.luck
     if found.contradicted:
         said = f"“{name}” does not describe these people: it proves things that are not true of them."
-        return Verdict("review", said, "proofs contradicted")
+        yield Reason("proofs-contradicted", said, name)
     if high > limits.advantage:
-        return Verdict(
-            "review",
+        said = (
             f"{_gain(name, found)} With this many people, {_what_is_counted(found)} could be anything from "
             f"{_more(low, found)} to {_more(high, found)}; the limit, "
-            f"{_in_100(limits.advantage, found.real)}, lies between.",
-            "limit inside the interval",
+            f"{_in_100(limits.advantage, found.real)}, lies between."
         )
-    if not found.settled:
-        return Verdict("review", _doubt(name, found), "answer not settled")
+        yield Reason("limit-inside-interval", said, name)
+    if not found.settled and not found.contradicted:
+        yield Reason(found.status.why[0], _doubt(name, found, high <= limits.advantage), name)
     if limits.exposed is None:  # people are not counted
-        return None
+        return
     if grouped:
-        return Verdict(
-            "review",
+        said = (
             f"“{name}” shows a sensitive value of {count_of(grouped, 'person', 'people')} as a group: "
-            "everybody in a published cell has it. A person has to decide whether that harms them.",
-            "people proved as a group",
+            "everybody in a published cell has it. A person has to decide whether that harms them."
         )
+        yield Reason("people-proved-as-group", said, name)
     if luck.unreliable:
         said = f"In “{name}” sure guesses are unreliable: {_luck(found)}."
-        return Verdict("review", said, "sure guesses unreliable")
-    if luck.sure and luck.explained:
+        yield Reason("sure-guesses-unreliable", said, name)
+    elif luck.sure and luck.explained:
         said = f"Luck explains the sure guesses of “{name}”, so they expose nobody: {_luck(found)}."
-        return Verdict("review", said, "luck explains sure guesses")
-    return None
+        yield Reason("luck-explains-sure-guesses", said, name)
 
 
 def judge(
@@ -238,7 +252,7 @@ def judge(
     *,
     not_attacked: Sequence[str] = (),
     sensitive: Mapping[str, float] | None = None,
-    cells: Sequence[CellReason] = (),
+    cells: Sequence[Reason] = (),
 ) -> Verdict:
     """The verdict on several attacks: never better than that on any of them.
 
@@ -254,35 +268,44 @@ def judge(
     cells
         Why cells of numbers of what could not be attacked do not pass.
     """
-    reasons = all_reasons([*(outcome.cells for _, outcome in found), cells])
-    return with_cells(_judge_attacks(found, limits, not_attacked, sensitive or {}), reasons)
+    of_cells = all_reasons([*(outcome.cells for _, outcome in found), cells])
+    judged = [(judge_outcome(name, outcome, limits), outcome) for name, outcome in found]
+    judged.sort(key=lambda pair: (pair[0].rank, _weight(pair[1], limits)), reverse=True)
+    verdict = with_cells(_judge_attacks(judged, limits, not_attacked, sensitive or {}), of_cells)
+    known, more = {one.code for one in verdict.reasons}, dict[str, Reason]()
+    for one in (reason for other, _ in judged for reason in other.reasons if not reason.cells):
+        if one.code not in known:
+            more.setdefault(one.code, one)
+    return replace(verdict, reasons=(*verdict.reasons, *more.values()))
 
 
 def _judge_attacks(
-    found: Sequence[tuple[str, Outcome]],
+    judged: Sequence[tuple[Verdict, Outcome]],
     limits: Limits,
     not_attacked: Sequence[str],
     sensitive: Mapping[str, float],
 ) -> Verdict:
-    """The verdict on several attacks, before what else is known about cells of numbers."""
+    """The verdict on several attacks, the worst of which comes first, before what is known about cells."""
     missing = f"Not attacked: {', '.join(not_attacked)}." if not_attacked else ""
-    if not found:
+    left = (Reason("not-attacked", missing),) if missing else ()
+    if not judged:
         nothing = "Nothing could be attacked, so nothing is known about what it gives away."
-        return Verdict("review", f"{nothing} {missing}".strip(), NOT_ATTACKED)
-    verdicts = [(judge_outcome(name, outcome, limits), outcome) for name, outcome in found]
-    worst, by = max(verdicts, key=lambda pair: (pair[0].rank, _weight(pair[1], limits)))
+        said = f"{nothing} {missing}".strip()
+        return Verdict(said, (Reason("not-attacked", said),))
+    worst, by = judged[0]
     together = _together(by, limits, sensitive)
     proved = sensitive.get("proved_alone", 0)
     if worst.word != "fail" and limits.exposed is not None and proved > limits.exposed:
         said = f"The limit is {limits.exposed:,} people with a sensitive value."
-        worst = Verdict("fail", said, "people proved")
+        whole = Reason("people-proved", f"{together} {said}".strip())
+        worst = Verdict(said, (whole, *(one for one in worst.reasons if not one.cells)))
     if worst.word != "pass":
         said = " ".join(filter(None, [worst.sentence, together, missing]))
-        return replace(worst, sentence=said)
-    if missing:
-        limit = _in_100(limits.advantage, found[0][1].real)
+        return Verdict(said, (*worst.reasons, *left))
+    if left:
+        limit = _in_100(limits.advantage, by.real)
         stayed = f"What could be attacked stayed below the limit of {limit}"
-        return Verdict("review", f"{stayed}, but not everything could be. {missing}", NOT_ATTACKED)
+        return Verdict(f"{stayed}, but not everything could be. {missing}", left)
     return worst
 
 
@@ -340,20 +363,21 @@ def _people_learnt(proved: float, exposed: float) -> str:
     return f"{', '.join(filter(None, parts))}."
 
 
-def _doubt(name: str, found: Outcome) -> str:
-    """What is wrong with an attack that stayed below the limits."""
-    if found.status.startswith(PARTLY):
-        return f"“{name}” stayed below the limits where it was attacked, but was {found.status}."
-    word, _, reason = found.status.partition(": ")
-    if word == "uncalibrated":
-        return (
-            f"“{name}” was attacked and stayed below the limits, but how sure the attack is cannot be "
-            f"trusted: {reason or 'untested'}."
+def _doubt(name: str, found: Outcome, below: bool) -> str:
+    """What is wrong with an attack that did not fail; ``below`` says that it stayed below the limits."""
+    status = found.status
+    stayed = " and stayed below the limits" if below else ""
+    if "not-attacked-everywhere" in status.why:
+        where = (
+            f"“{name}” stayed below the limits where it was attacked, but was" if below else f"“{name}” was"
         )
-    how = (
-        found.status if found.status.startswith("in ") else f"what was found is not settled ({found.status})"
-    )
-    return f"“{name}” was attacked and stayed below the limits, but {how}."
+        return f"{where} {status}."
+    attacked = f"“{name}” was attacked{stayed}, but"
+    if "areas-not-settled" in status.why:
+        return f"{attacked} {status}."
+    if status.word == "uncalibrated":
+        return f"{attacked} how sure the attack is cannot be trusted: {status.advice or 'untested'}."
+    return f"{attacked} what was found is not settled ({status})."
 
 
 def _luck(found: Outcome) -> str:
@@ -468,38 +492,37 @@ def judged_areas(whole: Verdict, areas: Sequence[JudgedArea], limits: Limits) ->
     """
     surely = [area for area in areas if area.surely]
     exposing = [area for area in areas if area.exposing]
-    told = ""
+    reasons: tuple[Reason, ...] = ()
     if surely:
         verb = "lies" if len(surely) == 1 else "lie"
-        told = f"{_count(surely, areas)} surely {verb} above the limit on the advantage."
+        said = f"{_count(surely, areas)} surely {verb} above the limit on the advantage."
+        reasons += (Reason("areas-above-limit", said),)
     if exposing:
-        told += f" Single people are given away in {_count(exposing, areas)}."
-    told = told.strip()
+        said = f"Single people are given away in {_count(exposing, areas)}."
+        reasons += (Reason("areas-exposed", said),)
+    told = " ".join(one.sentence for one in reasons)
     if whole.word == "fail":
-        return replace(whole, sentence=f"{whole.sentence} {told}".strip())
-    if surely:
-        return Verdict("fail", f"{_worst(surely[0], limits)} {told}", "areas above the limit")
-    if exposing:
-        return Verdict("fail", told, "people exposed")
+        return Verdict(f"{whole.sentence} {told}".strip(), (*whole.reasons, *reasons))
+    if reasons:
+        worst = f"{_worst(surely[0], limits)} " if surely else ""
+        return Verdict(f"{worst}{told}", (*reasons, *whole.reasons))
     if whole.word == "review":
         return whole
     above = [area for area in areas if area.above]
     if above:
-        return Verdict(
-            "review",
+        said = (
             f"{_worst(above[0], limits)} In {_count(above, areas)} the interval lies above the limit, which "
-            "among this many areas could be luck. All people together stay below it.",
-            "areas above the limit",
+            "among this many areas could be luck. All people together stay below it."
         )
+        return Verdict(said, (Reason("areas-perhaps-above-limit", said),))
     unknown = [area for area in areas if area.reason is not None]
     if unknown:
         real = any(area.worst[1].real for area in areas if area.worst is not None)
-        return Verdict(
-            "review",
+        said = (
             f"What could be attacked stayed below the limit of {_in_100(limits.advantage, real)}, but "
-            f"{_count(unknown, areas)} could not be: {_list(unknown)}.",
-            NOT_ATTACKED,
+            f"{_count(unknown, areas)} could not be: {_list(unknown)}."
         )
+        return Verdict(said, (Reason("areas-not-attacked", said),))
     return replace(whole, sentence=f"{whole.sentence} No area lies above the limit.")
 
 

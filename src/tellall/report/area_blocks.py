@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from tellall.algebra.solvers.base import SETTLED
 from tellall.core.amounts import count_of, counted, digits, percent, with_interval
 from tellall.report.areas import audited_areas, calibrated_areas, swept_areas
 from tellall.report.blocks import Badge, Block, Bullets, Drawn, Headed, Line, Listing, Paragraph
+from tellall.report.reliability import unsettled
 
 __all__ = ["audited_area_blocks", "calibrated_area_blocks", "swept_area_blocks"]
 
@@ -78,7 +78,7 @@ def _audited(row: Plain, several: bool, whole: bool = False) -> Line:
     )
     if whole:
         return Line("all areas", cells, whole=True)
-    notes = [row["note"] or "", "" if row["status"] in SETTLED else row["status"]]
+    notes = [row["note"] or "", unsettled(row)]
     return Line(row["name"], cells, "; ".join(filter(None, notes)))
 
 

@@ -9,7 +9,6 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
-from tellall.algebra.solvers.base import SETTLED
 from tellall.core.amounts import counted, level, percent, points, with_interval
 from tellall.report.area_blocks import audited_area_blocks
 from tellall.report.attackers import attacker_blocks
@@ -32,7 +31,7 @@ from tellall.report.html import laid_out
 from tellall.report.plot import MOST_SERIES, Axis, Figure, Series
 from tellall.report.recorded import plan_blocks, record_blocks
 from tellall.report.releases import Unit, advantage_chart, is_judged, is_real, people_chart, shares
-from tellall.report.reliability import trust_blocks
+from tellall.report.reliability import trust_blocks, unsettled
 from tellall.report.topics import legend
 from tellall.report.worked import worked_blocks
 
@@ -285,7 +284,7 @@ def _beside(found: Row) -> list[str]:
     decoder = [f"decoded by {found['decoder']}"] if found.get("decoder") else []
     short = "; ".join([*_promised(found.get("promised")), *decoder])
     return [
-        *([found["status"]] if found["status"] not in SETTLED else []),
+        *filter(None, [unsettled(found)]),
         *_sure(found["luck"]),
         *_foreseen(found.get("foreseen"), found["accuracy"]),
         *_recovered(found.get("recovery", ())),
@@ -304,9 +303,9 @@ def _sure(luck: Row) -> list[str]:
 def _foreseen(known: dict[str, Any] | None, accuracy: float) -> list[str]:
     if known is None:
         return []
-    limit = None if known["limit"] is None else percent(known["limit"])
-    vacuous = limit is None or limit.startswith("100.0")
-    best = "" if vacuous else f", at most {limit} for any attack on secrets drawn at random"
+    limit = known["limit"]
+    vacuous = limit is None or round(100 * limit, 1) >= 100
+    best = "" if vacuous else f", at most {percent(limit)} for any attack on secrets drawn at random"
     without = f" (leaving out {', '.join(known['ignored'])})" if known["ignored"] else ""
     return [
         f"foreseen before any attack: {known['equations']:,} equations about {known['people']:,} people, "

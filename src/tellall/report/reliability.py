@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from tellall.algebra.solvers.base import SETTLED
 from tellall.core.amounts import count_of, counted, level, percent, with_interval
 from tellall.core.intervals import clopper_pearson
 from tellall.report.blocks import Block, Headed, Line, Listing, Paragraph, Pictures
@@ -14,6 +15,7 @@ from tellall.report.releases import Unit, is_judged, shares
 __all__ = [
     "draw_bins",
     "trust_blocks",
+    "unsettled",
 ]
 
 Bin = dict[str, Any]
@@ -22,6 +24,13 @@ _CAPTION = (
     "Guesses by how sure the attack said it was. The box is what it said, the dot how many of these guesses "
     "were right, the line its 95 % interval. A dot below its box: the attack is too sure of itself."
 )
+
+
+def unsettled(row: dict[str, Any]) -> str:
+    """How an attack ended, if its answer is not settled; empty if it is."""
+    codes = row.get("status_codes")
+    settled = row["status"] in SETTLED if codes is None else not codes  # earlier documents have no codes
+    return "" if settled else str(row["status"])
 
 
 def trust_blocks(document: dict[str, Any]) -> Iterator[Block]:

@@ -59,7 +59,7 @@ def _answer_blocks(document: Plain) -> list[Block]:
 
 
 def _contradicts(area: Plain) -> bool:
-    return bool(area["contradiction"]) or str(area["status"]).startswith("contradictory")
+    return bool(area["contradiction"] or "contradictory" in area["status_codes"])
 
 
 def _area_blocks(document: Plain) -> Iterator[Block]:

@@ -19,7 +19,7 @@ from tellall.experiment.plans.places import Place, together
 from tellall.experiment.plans.plan import Plan
 from tellall.experiment.sweep import rows_of, suggest_scales
 from tellall.experiment.trial import Planned, Trial, affordable
-from tellall.experiment.verdict import JudgedArea, Limits, Verdict, area_name, judge_area, judged_areas
+from tellall.experiment.verdict import JudgedArea, Limits, area_name, judge, judge_area, judged_areas
 from tellall.people.areas import fingerprint
 from tellall.people.dataset import Dataset
 from tellall.release import catalogue
@@ -107,7 +107,7 @@ def _measured(work: tuple[Sequence[Place], Planned, Limits, Plan]) -> Plain:
     each = [[_area(one, outcomes, limits)] for one, outcomes in zip(judged, found, strict=True)]
     sizes = [one.people for one in judged]
     areas = [row for (row,) in told_of_areas(sizes, each, (), ("exposed", "learnt"))]
-    verdict = judged_areas(Verdict(worst["verdict"], "", worst["decided"]), judged, limits)
+    verdict = judged_areas(judge([(one.protection, one) for one in whole], limits), judged, limits)
     by_area = places[0].name is not None
     return {
         "label": planned.label,

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tellall as ta
+from tellall.algebra.solvers.base import Status
 from tellall.core.amounts import count_of, counted
 from tellall.experiment.measures.counts import add_counts, mean_count
 from tellall.experiment.measures.intervals import Luck
@@ -57,7 +58,7 @@ def test_an_outcome_over_areas_is_the_mean_of_its_draws(trials):
 def test_somebody_given_away_in_few_draws_is_given_away(trials):
     """One person in one of ten draws of each area: never rounded to nobody, alone or added up."""
     found = trials[0].run("least-squares")
-    harmless = replace(found, interval=(-0.1, 0.1), luck=Luck(0, 0, 0, 1.0), status="solved")
+    harmless = replace(found, interval=(-0.1, 0.1), luck=Luck(0, 0, 0, 1.0), status=Status("solved"))
     nobody, few = {"0": 0, "1": 0}, {"0": 0, "1": mean_count([1] + 9 * [0])}
     alone = replace(
         harmless, learnt=few, exposed={"0.95": few, "0.99": nobody}, proved_alone=nobody, proved_group=nobody

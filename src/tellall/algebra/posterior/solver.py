@@ -280,10 +280,10 @@ class PreparedPosterior:
     def _status(self, opinion: Opinion, rehearsal: Rehearsal | None) -> Status:
         scale = opinion.channel.scale
         if rehearsal is not None and not rehearsal.calibrated:
-            return Status("uncalibrated", rehearsal.advice)
+            return Status("uncalibrated", rehearsal.advice, ("failed-rehearsal",))
         if not 1 / _NOISE_AGREES < scale < _NOISE_AGREES:
             seen = f"the noise looks {np.sqrt(scale):.2g} times as large as declared"
-            return Status("uncalibrated", f"{seen}; declare what it is")
+            return Status("uncalibrated", f"{seen}; declare what it is", ("noise-not-as-declared",))
         return Status("solved" if rehearsal is None else "trusted")
 
     @cached_property
@@ -333,7 +333,8 @@ class PreparedPosterior:
         if opinion.agreement > _CONTRADICTION**2:
             missed = f"the values are missed by {opinion.agreement**0.5:.1f} times the declared noise"
             return Status("contradictory", f"{missed}; declare the noise they have; {kept}")
-        return Status("uncalibrated", f"the residuals are not of the predicted size; {kept}")
+        odd = f"the residuals are not of the predicted size; {kept}"
+        return Status("uncalibrated", odd, ("odd-residuals",))
 
     def _misfit(self, value: Array, target: Array) -> float:
         whole = np.round(value)

@@ -9,7 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from tellall.algebra.operators.base import Array, IntArray, LinearOperator
+from tellall.core.checks import one_of
 from tellall.core.errors import invalid
+from tellall.core.reasons import UNSETTLED
 
 __all__ = [
     "SETTLED",
@@ -34,16 +36,38 @@ Gaps = tuple[tuple[int, IntArray], ...]  # for each row: whole numbers that it c
 SETTLED = ("solved", "trusted")  # the words that come without advice
 
 
+_USUAL = {"not converged": "not-converged", "contradictory": "contradictory", "uncalibrated": "uncalibrated"}
+
+
 @dataclass(frozen=True)
 class Status:
     """How a solve ended, in one word, with advice if it did not end well.
 
     ``word`` is "solved", "trusted" (solved, and the confidences passed their checks), "not converged",
-    "contradictory" or "uncalibrated" (the guesses are valid, but confidences may be off).
+    "contradictory" or "uncalibrated" (the guesses are valid, but confidences may be off). ``why`` has the
+    codes of what is wrong, the first of which the advice is about; ``ask`` is what only the caller can give.
+
+    Examples
+    --------
+    >>> status = Status("uncalibrated", "most values are hidden", ("mostly-hidden",), ask="give the prior")
+    >>> print(status)
+    uncalibrated: most values are hidden; give the prior
+    >>> Status("not converged").why
+    ('not-converged',)
     """
 
     word: str
     advice: str = ""
+    why: tuple[str, ...] = ()
+    ask: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.settled and not self.why:
+            object.__setattr__(self, "why", (_USUAL.get(self.word, "not-settled"),))
+        for code in self.why:
+            one_of("why", code, UNSETTLED)
+        if self.settled and self.why:
+            raise invalid("why", f"empty if the answer is {self.word}", self.why)
 
     @property
     def settled(self) -> bool:
@@ -51,7 +75,8 @@ class Status:
         return self.word in SETTLED
 
     def __str__(self) -> str:
-        return f"{self.word}: {self.advice}" if self.advice else self.word
+        said = "; ".join(filter(None, [self.advice, self.ask]))
+        return f"{self.word}: {said}" if said else self.word
 
 
 @dataclass(frozen=True, eq=False)

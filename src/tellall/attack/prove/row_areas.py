@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from tellall.algebra.solvers.base import Status
 from tellall.attack.prove.proof import EFFORT
 from tellall.attack.prove.rows import DRAWS, PossibleRows, PublishedCell, rows_from_tables
 from tellall.core.checkpoint import Checkpoint, checkpoint_key
@@ -33,8 +34,8 @@ class AreaRows:
 
     Attributes
     ----------
-    status, settled
-        How the search ended, in words, and whether every bound is reached; or why there is no answer.
+    status
+        How the search ended; settled if every bound is reached. Or why there is no answer.
     people
         How many people are in the solution that was found; None if none was.
     possible, open
@@ -54,8 +55,7 @@ class AreaRows:
     """
 
     name: str
-    status: str
-    settled: bool = False
+    status: Status
     people: int | None = None
     possible: int = 0
     open: int = 0
@@ -66,6 +66,11 @@ class AreaRows:
     contradiction: tuple[PublishedCell, ...] = ()
     steps: int = 0
     missing: tuple[str, ...] = ()
+
+    @property
+    def settled(self) -> bool:
+        """Whether every bound is reached."""
+        return self.status.settled
 
     @property
     def certain_people(self) -> int:
@@ -126,7 +131,7 @@ def rows_by_area(
     >>> def block(counts):
     ...     return CountTable({"age": ["0-19", "20+"], "sex": ["f", "m"]}, counts)
     >>> found = rows_by_area({"a": block([1, 0, 2, 1]), "b": [block([1, 0, 0, 0]), block([0, 0, 0, 1])]})
-    >>> [(area.name, area.certain_people, area.status.split(":")[0]) for area in found]
+    >>> [(area.name, area.certain_people, area.status.word) for area in found]
     [('a', 4, 'solved'), ('b', 0, 'contradictory')]
     """
     if not is_whole(rng) or rng < 0:
@@ -138,13 +143,15 @@ def rows_by_area(
     asked = _Asked(people, proof_effort, draws, first, count, int(rng), told, gaps)
     names = list(areas)
     tasks = [_task(name, areas[name], asked) for name in names]
-    found = [AreaRows(name, "") for name in names]
+    found = [AreaRows(name, Status("not searched")) for name in names]
     kept = nullcontext() if work is None else Checkpoint.in_folder(work)
     with kept as checkpoint:
         where = workers if isinstance(workers, Workers) else Workers(workers)
         for done in run(_work, tasks, workers=where, checkpoint=checkpoint, parse=_parsed, progress=progress):
             name = names[done.index]
-            found[done.index] = AreaRows(name, done.reason) if isinstance(done, Failed) else done.piece
+            found[done.index] = (
+                AreaRows(name, Status(done.reason)) if isinstance(done, Failed) else done.piece
+            )
     return tuple(found)
 
 
@@ -185,6 +192,7 @@ def _parsed(piece: dict[str, Any]) -> AreaRows:
     return AreaRows(
         **{
             **piece,
+            "status": Status(**{**piece["status"], "why": tuple(piece["status"]["why"])}),
             "certain": tuple((int(row), int(least)) for row, least in piece["certain"]),
             "likely": tuple((int(row), float(a), float(b)) for row, a, b in piece["likely"]),
             "contradiction": tuple(PublishedCell(*cell) for cell in piece["contradiction"]),
@@ -203,8 +211,7 @@ def _summary(name: str, found: PossibleRows, asked: _Asked) -> AreaRows:
     ]
     return AreaRows(
         name=name,
-        status=str(found.status),
-        settled=found.status.settled,
+        status=found.status,
         people=None if found.solution is None else int(found.solution.sum()),
         possible=0 if empty else int((found.upper > 0).sum()),
         open=int(found.open.sum()),

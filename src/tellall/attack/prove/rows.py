@@ -185,7 +185,8 @@ class PossibleRows:
         if left:
             return Status("not converged", f"{left:,} rows were left open; raise proof_effort")
         if not all(noise_of(table.protections).known for table in self.joint.tables):
-            return Status("uncalibrated", "the law of the errors of a table is unknown, so it was not used")
+            unused = "the law of the errors of a table is unknown, so it was not used"
+            return Status("uncalibrated", unused, ("unknown-law",))
         return Status("solved")
 
     @cached_property

@@ -30,6 +30,7 @@ from tellall.attack.reconstruct.decoders import (
     with_misfit,
 )
 from tellall.attack.reconstruct.reals import (
+    NEEDS_PRIOR,
     NORMAL,
     Beforehand,
     DecodedReals,
@@ -514,33 +515,39 @@ _MINORITY = 0.45  # share of gross errors up to which they can be distinguished 
 _MUCH = 0.5  # share of hidden values above which those shown say little about the rate of the secret
 
 
+_Doubt = tuple[str, str]  # the code of a doubt, and what it says
+
+
 def _with_doubts(status: Status, releases: Sequence[Release], public: Public, decoder: str) -> Status:
     """Returns the status, "uncalibrated" if the model of the errors is known to be wrong."""
     if not status.settled:
         return status
     checks = (_unknown_law, _selection, _dependence, _gross_errors)
-    reasons = [check(release, decoder) for check in checks for release in releases]
+    doubts = [check(release, decoder) for check in checks for release in releases]
     for release in releases:
         seen = release.statistic if release.shape == public.shape else seen_by(release, public)
-        reasons += [] if seen is None else [seen.approximate(public, release.noise.std)]
-    first = next(filter(None, reasons), "")
-    return Status("uncalibrated", first) if first else status
+        roughly = "" if seen is None else seen.approximate(public, release.noise.std)
+        doubts.append(("linearised", roughly) if roughly else None)
+    found = [doubt for doubt in doubts if doubt is not None]
+    codes = tuple(dict.fromkeys(code for code, _ in found))
+    return Status("uncalibrated", found[0][1], codes) if found else status
 
 
-def _unknown_law(release: Release, decoder: str) -> str:
+def _unknown_law(release: Release, decoder: str) -> _Doubt | None:
     """The law of the errors was not declared."""
     if release.noise.known:
-        return ""
+        return None
     reason = "the law of a release's errors is unknown, so it proves nothing and confidence may be too high"
-    return f"{reason}; declare the law of the protection"
+    return "unknown-law", f"{reason}; declare the law of the protection"
 
 
-def _selection(release: Release, decoder: str) -> str:
+def _selection(release: Release, decoder: str) -> _Doubt | None:
     """Which values are shown depends on their noise, and the decoder ignores that."""
     hides = any(protection.hides for protection in release.protections)
     if not hides or release.noise.bound < np.inf or (decoder == "posterior" and _models_selection(release)):
-        return ""
-    return "noise and suppression together select what is shown; confidence may be too high"
+        return None
+    reason = "noise and suppression together select what is shown; confidence may be too high"
+    return "selected-values", reason
 
 
 def _models_selection(release: Release) -> bool:
@@ -549,13 +556,13 @@ def _models_selection(release: Release) -> bool:
     return threshold is not None and threshold.complete
 
 
-def _dependence(release: Release, decoder: str) -> str:
+def _dependence(release: Release, decoder: str) -> _Doubt | None:
     """The errors of different values depend on each other, which decoders ignore."""
-    doubt = next((each.doubt for each in release.protections if each.doubt), "")
-    return f"{doubt}; confidence may be too high" if doubt else ""
+    first = next((each for each in release.protections if each.doubt), None)
+    return None if first is None else (first.doubt_code, f"{first.doubt}; confidence may be too high")
 
 
-def _gross_errors(release: Release, decoder: str) -> str:
+def _gross_errors(release: Release, decoder: str) -> _Doubt | None:
     """Gross errors are no minority, so nothing distinguishes them from the rest.
 
     If nearly all counts are complemented, they are turned round, and the others become the minority. This
@@ -565,10 +572,11 @@ def _gross_errors(release: Release, decoder: str) -> str:
     share = law.gross_share
     if share >= _MINORITY:
         reason = f"{percent(share)} of the values have gross errors, indistinguishable from the rest"
-        return f"{reason}; confidence may be too high"
+        return "gross-errors", f"{reason}; confidence may be too high"
     if turned and any(protection.hides for protection in release.protections):
-        return "gross errors and suppression together select what is shown; confidence may be too high"
-    return ""
+        reason = "gross errors and suppression together select what is shown; confidence may be too high"
+        return "selected-values", reason
+    return None
 
 
 def _warn_if_mostly_hidden(
@@ -582,9 +590,9 @@ def _warn_if_mostly_hidden(
     if not status.settled or any(part.hidden is not None for part in evidence.parts):
         return status
     if not len(evidence.rows):
-        return Status("uncalibrated", "nothing is published about the secret")
+        return Status("uncalibrated", "nothing is published about the secret", ("nothing-published",))
     hidden = float(np.isnan(np.concatenate([release.values for release in releases])).mean())
     if rate_known or hidden <= _MUCH:
         return status
     reason = f"{percent(hidden)} of the values are hidden and the rate comes from the others"
-    return Status("uncalibrated", f"{reason}; give the prior if it is known")
+    return Status("uncalibrated", reason, ("mostly-hidden",), NEEDS_PRIOR)

@@ -18,6 +18,7 @@ from tellall.release.equations import Evidence, System
 from tellall.release.numbers import power_of_two
 
 __all__ = [
+    "NEEDS_PRIOR",
     "Beforehand",
     "DecodedReals",
     "Decompose",
@@ -31,6 +32,7 @@ __all__ = [
 Decompose = Callable[["System"], "Whitened"]
 
 NORMAL = 1.959963984540054  # the 97.5 % quantile of the normal law
+NEEDS_PRIOR = "give the prior if it is known"  # what only those can do who attack by themselves
 _MOST_ENTRIES = 200_000_000
 _MOST_EFFECTS, _MOST_INDICATORS, _MOST_LEVELS = 15, 300, 20  # of public columns
 _REHEARSED, _FEWEST, _MOST_WORK = 24, 4, 20_000_000  # imagined populations; people × equations in all of them
@@ -39,7 +41,6 @@ _APART, _SHARE = 1.6, 0.1  # deviations this far apart are vague; if they are fo
 _TAIL = 0.05  # of the candidates' weight, on either side
 _SUPPORT = 20.0  # a smaller gain in log-likelihood does not show that people differ
 _ROUNDS, _MOST_LIMITED = 10, 20_000_000
-_NEEDS_PRIOR = "; give the prior if it is known"
 _FAR = 1e3  # spreads from the mean, in place of an unknown limit
 _HALVINGS = 60  # of an interval: as many as double precision resolves
 _ROOM = 1e-9  # for floating point, as a share of what is added up
@@ -364,12 +365,12 @@ def _trusted(found: HierarchyPosterior, factor: float) -> Status:
     unseen = found.model.spread is None and found.support < _SUPPORT
     if unseen or vague > _SHARE:
         reason = "the values do not show how much people differ, so intervals may be far too wide or narrow"
-        if found.model.spread is None:
-            reason += _NEEDS_PRIOR
-        return Status("uncalibrated", reason)
+        ask = NEEDS_PRIOR if found.model.spread is None else ""
+        return Status("uncalibrated", reason, ("spread-unknown",), ask)
     if not _FACTOR[0] <= factor <= _FACTOR[1]:
         reason = f"rehearsed intervals are off by a factor of {factor:.2g}"
-        return Status("uncalibrated", f"{reason}; they are corrected by it, but may still be off")
+        corrected = f"{reason}; they are corrected by it, but may still be off"
+        return Status("uncalibrated", corrected, ("failed-rehearsal",))
     return Status("trusted")
 
 

@@ -14,6 +14,7 @@ __all__ = [
     "Described",
     "People",
     "ReleaseDocument",
+    "StatusCodes",
     "Text",
 ]
 
@@ -27,6 +28,9 @@ People = Annotated[float, Field(ge=0, description="How many people; the mean ove
 Told = Annotated[
     People | Literal["under 5", "withheld"],
     Field(description="People of an area, as far as that and the numbers of other areas name nobody."),
+]
+StatusCodes = Annotated[
+    list[str], Field(description="Why the answer is not settled, by codes; none: it is settled.")
 ]
 
 
@@ -188,6 +192,7 @@ class Found(_Strict):
     luck: LuckDocument
     contradicted: Annotated[bool, Field(description="A proof contradicts the truth.")] = False
     status: str
+    status_codes: StatusCodes = []
     people: int
     curve: Annotated[list[tuple[float, People]], Field(description="People exposed at each confidence.")]
     draws: int
@@ -221,24 +226,27 @@ class Found(_Strict):
     ] = []
 
 
+class ReasonDocument(_Strict):
+    """Why something does not pass: a code that decides and a sentence that says it."""
+
+    code: Annotated[str, Field(description="One of the codes that the documents list.")]
+    word: Literal["review", "fail"]
+    sentence: str
+    look_at: Annotated[str, Field(description="What to look at, or to do.")]
+    release: Annotated[str, Field(description="What was published, by name; empty: all of it.")]
+    cells: Annotated[int, Field(ge=0, description="How many published cells it is about; 0: none.")]
+    of: Annotated[int, Field(ge=0, description="Of how many published cells.")]
+
+
 class VerdictDocument(_Strict):
-    """The answer in a word and a sentence."""
+    """The answer in a word and a sentence, and the reasons that decide it."""
 
     word: Literal["pass", "review", "fail"]
     sentence: str
     decided: Annotated[str, Field(description="What decided, in a few words.")]
-
-
-class CellReasonDocument(_Strict):
-    """Why published cells of numbers do not pass, whatever attacks find."""
-
-    code: str
-    word: Literal["review", "fail"]
-    sentence: str
-    look_at: Annotated[str, Field(description="What to look at, or to do.")]
-    release: Annotated[str, Field(description="Which release they are of.")]
-    cells: Annotated[int, Field(ge=1)]
-    of: Annotated[int, Field(ge=1, description="Of how many published cells.")]
+    reasons: Annotated[
+        list[ReasonDocument], Field(description="Why it is no pass, the decisive reason first.")
+    ] = []
 
 
 class DecoderDocument(_Strict):
@@ -253,6 +261,7 @@ class DecoderDocument(_Strict):
     exposed: People
     learnt: Annotated[People, Field(description="With a sensitive value, proved alone or exposed.")]
     status: str
+    status_codes: StatusCodes = []
     reliability: Annotated[
         list[BinDocument], Field(description="How often guesses of each confidence were right.")
     ] = []
@@ -271,7 +280,7 @@ class FindingDocument(_Strict):
     reason: str | None = None
     verdict: VerdictDocument
     cells: Annotated[
-        list[CellReasonDocument], Field(description="Why cells of numbers do not pass; the worst first.")
+        list[ReasonDocument], Field(description="Why cells of numbers do not pass; the worst first.")
     ] = []
     summary: Annotated[Found | None, Field(description="What the strongest decoder found.")] = None
     proved_alone: Annotated[dict[str, People], Field(description="By any decoder; by value.")] = {}
@@ -310,6 +319,7 @@ class AreaFinding(_Strict):
     named_right: Told | None = None
     proved: Told | None = None
     status: str | None = None
+    status_codes: StatusCodes = []
 
 
 class AreaDocument(_Strict):
@@ -525,7 +535,7 @@ class AuditDocument(_Strict):
     ] = []
     rules: Annotated[RulesDocument | None, Field(description="null: no table of sums.")] = None
     cells: Annotated[
-        list[CellReasonDocument], Field(description="Why cells of numbers of any release do not pass.")
+        list[ReasonDocument], Field(description="Why cells of numbers of any release do not pass.")
     ] = []
     attackers: Annotated[
         list[AttackerDocument], Field(description="The worst first; none: one who knows all.")

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from tellall.core.schemas.documents import People, Told
+from tellall.core.schemas.documents import People, StatusCodes, Told
 
 __all__ = [
     "CalibrateDocument",
@@ -335,6 +335,9 @@ class RowsArea(_StudyModel):
 
     name: str
     status: str
+    status_word: Annotated[str, Field(description="How the search ended, in one word.")] = ""
+    status_advice: Annotated[str, Field(description="What to do about it.")] = ""
+    status_codes: StatusCodes = []
     settled: Annotated[bool, Field(description="Whether every bound is reached.")]
     people: Annotated[int, Field(ge=0)] | None
     possible: Annotated[int, Field(ge=0, description="Rows that can occur.")]

@@ -7,7 +7,7 @@ each reason.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ import numpy.typing as npt
 from tellall.algebra.operators.base import Array
 from tellall.core.checks import above_zero, is_number, share, whole
 from tellall.core.errors import invalid
+from tellall.core.reasons import KINDS, Reason
 from tellall.experiment.plans.attacker import people_of
 from tellall.people.dataset import Dataset
 from tellall.release.protections.concentration import (
@@ -31,7 +32,7 @@ from tellall.release.statistics.base import Statistic
 from tellall.release.statistics.cells import CellNumbers
 from tellall.release.statistics.extremes import Extremes
 
-__all__ = ["USUAL_RULES", "CellReason", "CellRules", "NumberCells", "all_reasons", "cells_of", "say_missing"]
+__all__ = ["USUAL_RULES", "CellRules", "NumberCells", "all_reasons", "cells_of"]
 
 Mask = npt.NDArray[np.bool_]
 _FEW = 2  # contributors of whom one always knows the other
@@ -129,157 +130,57 @@ def _narrower(own: Mapping[str, Any], theirs: Mapping[str, Any]) -> Mapping[str,
     return own if own["n"] == theirs["n"] and own["share"] < theirs["share"] else theirs
 
 
-@dataclass(frozen=True)
-class _Kind:
-    """One kind of reason: its verdict, what decided in a few words, a sentence, what to look at."""
-
-    word: str
-    decided: str
-    sentence: str
-    look_at: str
-    noun: str = "cells"
-
-
-_KINDS = {  # by code; of those with one verdict the first weighs most
-    "few contributors": _Kind(
-        "fail",
-        "cells of one or two contributors",
+_SAID = {  # by the code of the reason, and what the values are called
+    "few-contributors": (
         "one or two people contribute: their numbers are known, or known to each other, to within {p:g} %.",
-        "Merge these cells with others, or withhold them (PPercent).",
+        "cells",
     ),
-    "rival": _Kind(
-        "fail",
-        "contributors known too well",
+    "rival": (
         "the second largest contributor knows the largest number to within {p:g} %, since nobody's is below "
         "{least:g}.",
-        "Withhold these cells and others from which they follow (PPercent, complementary), or merge them.",
+        "cells",
     ),
-    "extremes of small cells": _Kind(
-        "fail",
-        "minima and maxima of small cells",
+    "extremes-of-small-cells": (
         "the cell has fewer than {threshold} people, and the value is the number of one of them.",
-        "Leave out minima and maxima, or merge the cells.",
         "minima and maxima",
     ),
-    "error not known": _Kind(
-        "review",
-        "cells judged as if exact",
+    "error-not-known": (
         "the value would fail if it were exact, and nobody knows how far off it is.",
-        "What was done to the values, and how far that hides the largest contributors.",
+        "cells",
     ),
-    "p % rule": _Kind(
-        "review",
-        "cells that the p % rule withholds",
+    "p-percent-rule": (
         "the {p:g} % rule, applied to the sizes of numbers, would withhold the value.",
-        "Is there a number that nobody can be below? If so, the plan can say so (cells.lower).",
+        "cells",
     ),
-    "dominance": _Kind(
-        "review",
-        "dominated cells",
-        "{largest} more than {percent:g} %.",
-        "Can the others, or everybody, tell from it what the largest contributor has?",
-    ),
-    "all the least": _Kind(
-        "review",
-        "cells where all have the least number",
-        "everybody has the least number there can be, {least:g}.",
-        "Does it harm these people that all of them are known to have it?",
-    ),
-    "extremes": _Kind(
-        "review",
-        "minima and maxima",
-        "the value is the number of one person.",
-        "Can anybody tell whose it is? A policy can allow minima and maxima (cells.extremes).",
-        "minima and maxima",
-    ),
+    "dominance": ("{largest} more than {percent:g} %.", "cells"),
+    "all-the-least": ("everybody has the least number there can be, {least:g}.", "cells"),
+    "extremes": ("the value is the number of one person.", "minima and maxima"),
 }
-_WORST = {"pass": 0, "review": 1, "fail": 2}
 
 
-@dataclass(frozen=True)
-class CellReason:
-    """Why published cells of numbers do not pass: one reason for some cells of one release.
-
-    Attributes
-    ----------
-    code
-        Which reason, one of a fixed list.
-    release
-        What the release is called.
-    cells, of
-        How many published cells it is about, of how many.
-    rules
-        The rules that they break.
-    """
-
-    code: str
-    release: str
-    cells: int
-    of: int
-    rules: CellRules
-
-    @property
-    def word(self) -> str:
-        """The verdict that it gives: "review" or "fail"."""
-        return _KINDS[self.code].word
-
-    @property
-    def decided(self) -> str:
-        """The reason in a few words."""
-        return _KINDS[self.code].decided
-
-    @property
-    def sentence(self) -> str:
-        """The reason in a sentence."""
-        rules, kind = self.rules, _KINDS[self.code]
-        few = "the largest contributor makes" if rules.n == 1 else f"the {rules.n} largest contributors make"
-        said = kind.sentence.format(
-            p=rules.p,
-            threshold=rules.threshold,
-            largest=f"{few} up",
-            percent=100 * rules.share,
-            least=rules.lower or 0.0,
-        )
-        return f"In {self.cells:,} of {self.of:,} published {kind.noun} of “{self.release}” {said}"
-
-    @property
-    def look_at(self) -> str:
-        """What to look at, or to do."""
-        return _KINDS[self.code].look_at
-
-    @property
-    def rank(self) -> tuple[int, int]:
-        """How much it weighs: first its verdict, then its place in the list of reasons."""
-        return _WORST[self.word], -list(_KINDS).index(self.code)
-
-    def as_json(self) -> dict[str, Any]:
-        """The reason as plain data."""
-        said = {"sentence": self.sentence, "look_at": self.look_at, "word": self.word}
-        return {"code": self.code, **said, "release": self.release, "cells": self.cells, "of": self.of}
-
-    def to_plain(self) -> dict[str, Any]:
-        """The reason as plain data from which it can be made again."""
-        return asdict(self)
-
-    @classmethod
-    def from_plain(cls, plain: Mapping[str, Any]) -> CellReason:
-        """The reason that `to_plain` gave."""
-        return cls(**{**plain, "rules": CellRules(**{**plain["rules"], "said": ()})})
+def _reason(code: str, release: str, cells: int, of: int, rules: CellRules) -> Reason:
+    """Why some published cells of a release do not pass."""
+    words, noun = _SAID[code]
+    few = "the largest contributor makes" if rules.n == 1 else f"the {rules.n} largest contributors make"
+    said = words.format(
+        p=rules.p,
+        threshold=rules.threshold,
+        largest=f"{few} up",
+        percent=100 * rules.share,
+        least=rules.lower or 0.0,
+    )
+    sentence = f"In {cells:,} of {of:,} published {noun} of “{release}” {said}"
+    return Reason(code, sentence, release, cells, of)
 
 
-def all_reasons(parts: Sequence[Sequence[CellReason]]) -> tuple[CellReason, ...]:
+def all_reasons(parts: Sequence[Sequence[Reason]]) -> tuple[Reason, ...]:
     """Each reason for each release once, with the most cells that it has anywhere; the worst first."""
-    found: dict[tuple[str, str], CellReason] = {}
+    found: dict[tuple[str, str], Reason] = {}
     for one in (reason for part in parts for reason in part):
         known = found.get((one.release, one.code))
         if known is None or one.cells > known.cells:
             found[one.release, one.code] = one
     return tuple(sorted(found.values(), key=lambda one: one.rank, reverse=True))
-
-
-def say_missing(reasons: Sequence[CellReason], sentence: str = "") -> str:
-    """What reasons add to a sentence that may already have some of them."""
-    return " ".join(one.sentence for one in reasons if one.sentence not in sentence)
 
 
 @dataclass(frozen=True, eq=False)
@@ -311,7 +212,7 @@ class NumberCells:
     bounded: bool
     extreme: bool = False
 
-    def reasons(self, release: Release, name: str, people: Dataset, rules: CellRules) -> list[CellReason]:
+    def reasons(self, release: Release, name: str, people: Dataset, rules: CellRules) -> list[Reason]:
         """Why the values of a release do not pass.
 
         Notes
@@ -330,17 +231,17 @@ class NumberCells:
         codes = np.full(known.size, "", dtype=object)
         if self.extreme:
             small = self.contributors < rules.threshold
-            codes[known & small] = "extremes of small cells"
+            codes[known & small] = "extremes-of-small-cells"
             codes[known & ~small] = "" if rules.extremes else "extremes"
         else:
             nothing = self.first == 0
             codes[self.dominated & self._within(error, rules)] = "dominance"
-            codes[nothing & known & self.bounded] = "all the least"
-            codes[~nothing & known] = "rival" if self.bounded else "p % rule"
-            codes[known & (self.contributors <= _FEW)] = "few contributors"
-        listed = [(code, int((shown & (codes == code)).sum())) for code in _KINDS]
-        found = [CellReason(code, name, cells, int(shown.sum()), rules) for code, cells in listed if cells]
-        return found if surely else _doubtful(found)
+            codes[nothing & known & self.bounded] = "all-the-least"
+            codes[~nothing & known] = "rival" if self.bounded else "p-percent-rule"
+            codes[known & (self.contributors <= _FEW)] = "few-contributors"
+        counts = {code: int((shown & (codes == code)).sum()) for code in _SAID}
+        found = counts if surely else _doubtful(counts)
+        return [_reason(code, name, n, int(shown.sum()), rules) for code, n in found.items() if n]
 
     def _within(self, error: Array, rules: CellRules) -> Mask:
         """Where the largest contribution is known to within p % if its estimate is this far off."""
@@ -360,13 +261,11 @@ def _half_width(release: Release, people: Dataset) -> Array | float:
     return np.asarray(np.minimum(law.bound, _SPREADS * law.spread(release.values, equations)))
 
 
-def _doubtful(found: Sequence[CellReason]) -> list[CellReason]:
-    """The reasons where errors are not known: what fails is for a person to decide."""
-    failing = [one for one in found if one.word == "fail"]
-    others = [one for one in found if one.word != "fail"]
-    if failing:
-        others.append(replace(failing[0], code="error not known", cells=sum(one.cells for one in failing)))
-    return others
+def _doubtful(counts: Mapping[str, int]) -> dict[str, int]:
+    """How many cells have each reason where errors are not known: what fails is for a person to decide."""
+    failing = sum(count for code, count in counts.items() if KINDS[code].word == "fail")
+    others = {code: count for code, count in counts.items() if KINDS[code].word != "fail"}
+    return {**others, "error-not-known": failing}
 
 
 def cells_of(statistic: Statistic, dataset: Dataset, rules: CellRules) -> NumberCells | None:

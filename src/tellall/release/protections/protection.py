@@ -111,6 +111,11 @@ class Protection(ABC):
         return "the errors of all values come from the same changed people" if self.changes_people else ""
 
     @property
+    def doubt_code(self) -> str:
+        """The code of that doubt, one of `core.reasons.UNSETTLED`."""
+        return "dependent-errors"
+
+    @property
     def keeps_zero(self) -> bool:
         """Whether a cell without people never changes, whatever happens to the others."""
         return False

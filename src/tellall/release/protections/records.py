@@ -103,6 +103,10 @@ class Subsample(OfAFraction):
     def doubt(self) -> str:
         return "who was left out of the sample is not known" if self.fraction < 1 else ""
 
+    @property
+    def doubt_code(self) -> str:
+        return "people-left-out"
+
     def chosen(self, n: int, rng: Rng = None) -> IntArray:
         """Which of n people are kept, by index."""
         return np.sort(as_rng(rng).permutation(n)[: self.kept(n)])

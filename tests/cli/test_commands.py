@@ -12,6 +12,7 @@ import pytest
 from tellall.core.errors import CannotLinearise
 from tellall.core.schemas.documents import AuditDocument
 from tellall.experiment.plans.plan import Plan
+from tellall.experiment.verdict import Verdict
 from tellall.release.statistics.cell_means import CellMeans
 from tellall.release.statistics.estimators import Estimator
 
@@ -82,8 +83,8 @@ def test_exit_codes_follow_the_limit(tellall, people, limit, noise, code, word):
 def test_exit_codes_hang_on_no_sentence(tellall, people, monkeypatch, limit, noise, code, word):
     make = Verdict.__init__
 
-    def mute(verdict, sentence, *more):
-        make(verdict, "Not attacked: pass, fail or review.", *more)
+    def mute(verdict, sentence, *more, **named):
+        make(verdict, "Not attacked: pass, fail or review.", *more, **named)
 
     monkeypatch.setattr(Verdict, "__init__", mute)
     Path("plan.toml").write_text(PLAN.format(limit=limit) + noise)

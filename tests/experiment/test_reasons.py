@@ -17,6 +17,7 @@ from tellall.experiment.measures import cells
 from tellall.experiment.measures.intervals import Luck
 from tellall.experiment.outcome import Outcome
 from tellall.experiment.verdict import Limits, Verdict, judge, judge_area, judged_areas, with_cells
+from tellall.report.audit_page import render
 from tests.report.test_page import outcome
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -194,3 +195,23 @@ def test_other_sentences_decide_nothing_else(name, monkeypatch):
     after = audited(name)
     assert {one["sentence"] for one in verdicts(after.document)} == {"pass fail review not attacked"}
     assert summary(after) == before
+
+
+def without_codes(plain):
+    """A document as it was written before there were codes."""
+    if isinstance(plain, dict):
+        return {
+            name: without_codes(part)
+            for name, part in plain.items()
+            if name not in ("reasons", "status_codes")
+        }
+    return [without_codes(part) for part in plain] if isinstance(plain, list) else plain
+
+
+def test_a_document_without_codes_is_still_read():
+    document = audited("a sample").document
+    before = without_codes(document)
+    assert "reasons" not in before["verdict"]
+    AuditDocument.model_validate_json(json.dumps(before))
+    assert render(before) == render(document)
+    assert "who was left out of the sample is not known" in render(before)

@@ -179,3 +179,16 @@ def test_a_folder_of_tables_is_described_and_attacked(tellall, tmp_path):
     code, out, _ = tellall("attack", "tables", "--public", PEOPLE, "--secret", "ill", "--json", "--quiet")
     assert code in (0, 3)
     assert json.loads(out)["releases"][0]["file"] == "region.csv"
+
+
+def test_the_reason_why_no_output_can_be_read_is_whole(tellall, tmp_path):
+    pd.DataFrame({"ward": list("aab"), "age": [20, 30, 40]}).to_csv(tmp_path / "known.csv", index=False)
+    (tmp_path / "tables").mkdir()
+    (tmp_path / "tables" / "rounded.csv").write_text("ward,no,yes\na,5,0\nb,0,0\n")
+    assert tellall("init", "tables", "--secret", "ill")[0] == 0
+    code, _, err = tellall("attack", "tables", "--public", "known.csv")
+    said = " ".join(err.split())
+    assert code == 2
+    assert "rounded.csv: frame must be a table of these people; got 5 of the 2 with ward a." in said
+    assert "Was it rounded? Say so with protect." in said
+    assert "…" not in said

@@ -217,3 +217,23 @@ def test_values_are_the_same_however_numbers_are_written(tellall, tmp_path):
     code, out, _ = tellall("rows", "a.csv", "b.csv", "--jobs", "1")
     assert code == 0
     assert "ward (2) × ill (2): 4 possible rows." in out
+
+
+def test_tables_that_hide_small_counts_and_not_zeros_are_no_contradiction(tellall, tmp_path):
+    shown = "age,sex,count\n0-19,f,7\n0-19,m,*\n20-64,f,9\n65+,f,0\n65+,m,6\n"  # no line for men of 20 to 64
+    (tmp_path / "marked.csv").write_text(shown)
+    code, out, _ = tellall("rows", "marked.csv", "--hidden-below", "5", "--json", "--jobs", "1")
+    assert code == 0
+    assert json.loads(out)["areas"][0]["possible"] == 4
+    # a file without any mark may leave out the lines that it hides
+    (tmp_path / "left_out.csv").write_text("".join(line + "\n" for line in shown.split() if line[-1] != "*"))
+    code, out, _ = tellall("rows", "left_out.csv", "--hidden-below", "5", "--json", "--jobs", "1")
+    assert code == 0
+    assert json.loads(out)["areas"][0]["possible"] == 5
+
+
+def test_a_count_that_its_rule_cannot_show_is_named_in_words(tellall, tmp_path):
+    (tmp_path / "table.csv").write_text("age,count\n0-19,3\n20+,9\n")
+    code, out, _ = tellall("rows", "table.csv", "--hidden-below", "5", "--jobs", "1")
+    assert code == 3
+    assert "age = 0-19: no count would be shown like this" in " ".join(out.split())

@@ -204,3 +204,16 @@ def test_saved_and_loaded(tmp_path):
     again = ta.Release.load(found.save(tmp_path / "table.json"))
     assert again.statistic == found.statistic
     assert np.array_equal(again.values, found.values)
+
+
+def test_combinations_without_people_do_not_contradict_a_rule_that_hides_small_cells():
+    """Tables list no combination that nobody has; the zeros read for those were taken for shown ones."""
+    frame = pd.DataFrame(
+        {"a": list("xxxxxxxyyyyyyyz"), "b": list("uuuuuuuuuvvvvvw"), "ill": [0, 1] * 7 + [0]}
+    )
+    people = ta.Dataset.from_frame(frame, secret="ill")
+    printed = pd.crosstab([frame.a, frame.b], frame.ill)
+    assert len(printed) < 3 * 3
+    release = ta.from_crosstab(printed.where(printed >= 3), people.public, protect=ta.Suppression(3))
+    attack = ta.reconstruct(release, people.public)
+    assert attack.status.word != "contradictory"

@@ -150,7 +150,7 @@ def _folder(
     folder = read_folder(paths[0], people.public, secret=secret, may_include=may_include)
     if not folder.outputs:
         reasons = "; ".join(map(str, folder.skipped[:3])) or "no outputs"
-        raise invalid("RELEASE", "a folder with an output that can be read", reasons)
+        raise invalid("RELEASE", "a folder with an output that can be read", "none", f"Not read: {reasons}")
     return people, folder
 
 

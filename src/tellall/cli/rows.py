@@ -304,6 +304,8 @@ def _one_area(area: dict[str, Any]) -> list[str]:
             where = ", ".join(f"{name} = {value}" for name, value in cell["cell"].items()) or "all"
             top = "any" if cell["high"] is None else f"{cell['high']:g}"
             span = f"{cell['low']:g}" if cell["low"] == cell["high"] else f"{cell['low']:g} to {top}"
+            if cell["high"] is not None and cell["low"] > cell["high"]:
+                span = "no count would be shown like this"
             said += textwrap.wrap(f"  {cell['table']}: {where}: {span}", 80, subsequent_indent="    ")
         return said
     people = "" if area["people"] is None else f" of {area['people']:,}"

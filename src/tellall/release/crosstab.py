@@ -321,6 +321,7 @@ def _check_people(table: PrintedTable, absent: str, *, some: bool = False) -> No
         if least > count or (not open_ended and least < count):
             got = f"{least:g} of the {count} with {_named(table, cell)}"
             advice = (
+                "Was it rounded? Say so with protect. "
                 "Is it about only some of them? Say so with where=, or may_include=True if it is not known."
             )
             raise invalid("frame", "a table of these people", got, advice)

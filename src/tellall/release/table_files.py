@@ -67,7 +67,8 @@ def read_count_tables(
     by
         A column of areas, each with tables of its own.
     absent
-        What it means if a file does not show a combination: "zero" (nobody has it) or "unknown". Bands that
+        What it means if a file does not show a combination: "zero" (nobody has it) or "unknown". If a rule
+        hides cells and the file marks none of them, they may be what it does not show. Bands that
         only other files have ("80+" beside a file that ends with "75-79") are not in a file at all.
 
     Examples
@@ -189,7 +190,9 @@ def _tables(
     absent: str,
 ) -> list[CountTable]:
     """A table for each set of columns for which the file has lines."""
-    fill = 0.0 if absent == "zero" and file.units is None else np.nan
+    marked = bool(np.isnan(file.counts).any())
+    left_out = any(protection.hides for protection in done) and not marked  # hidden cells may have no line
+    fill = 0.0 if absent == "zero" and file.units is None and not left_out else np.nan
     cells: dict[tuple[str, ...], dict[tuple[str, ...], float]] = {}
     for i in here:
         line = dict(zip(file.columns, file.lines[i], strict=True))

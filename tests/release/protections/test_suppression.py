@@ -110,3 +110,27 @@ def test_covering_works_for_tables_of_everybody_and_of_categories(scale):
         people, ta.Marginals([1, 2], scale=scale), Suppression(below, complementary=True)
     ).values
     assert np.isnan(shown[:3]).sum() == 2
+
+
+@given(st.integers(0, 2**32), st.booleans())
+def test_zeros_that_others_show_contradict_nothing(seed, rounded):
+    """Many publishers hide 1 to 4 and show zeros, or list only cells with people."""
+    true = np.random.default_rng(seed).poisson(3, (3, 4)).astype(float)
+    protect = [ta.Rounding(5), ta.Suppression(10)] if rounded else [ta.Suppression(5)]
+    counts = ta.Rounding(5).perturb(true) if rounded else true
+    shown = np.where((counts > 0) & (counts < protect[-1].below), np.nan, counts)
+    table = ta.CountTable({"a": list("xyz"), "b": list("stuv")}, shown, protect)
+    found = ta.rows_from_tables([table])
+    assert not found.contradiction
+    assert (found.lower <= true.ravel()).all()
+    assert (true.ravel() <= found.upper).all()
+    if not rounded:
+        assert (found.upper[true.ravel() == 0] == 0).all()
+
+
+def test_other_shown_values_below_the_limit_contradict_it():
+    low, high = ta.Suppression(5).before(
+        np.array([[3.0, 0.0, 7.0, -4.0]]), np.array([[3.0, 0.0, 7.0, 9.0]]), 1.0
+    )
+    assert low.tolist() == [[5.0, 0.0, 7.0, 5.0]]  # shown after rounding, the last may have been 5 to 9
+    assert high.tolist() == [[3.0, 0.0, 7.0, 9.0]]

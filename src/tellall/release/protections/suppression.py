@@ -73,6 +73,8 @@ class Hiding(Protection):
 class Suppression(Hiding):
     """Values under ``below`` are not published, zeros included.
 
+    Elsewhere zeros are often shown, or cells without people are not listed. A zero that is read is a zero.
+
     Parameters
     ----------
     below
@@ -110,7 +112,9 @@ class Suppression(Hiding):
         return None if self.complementary else float(self.below)
 
     def before(self, low: Array, high: Array, step: float) -> tuple[Array, Array]:
-        return np.maximum(low, self.below), high
+        # many publishers hide 1 to below - 1 only: a zero that is there nevertheless is one
+        zero = (low <= 0) & (high >= 0) & (high < self.below)
+        return np.where(zero, 0.0, np.maximum(low, self.below)), np.where(zero, 0.0, high)
 
     def perturb(self, values: Array, rng: Rng = None, context: Context | None = None) -> Array:
         """The values without small ones and, if complementary, without others that would reveal them."""

@@ -98,6 +98,23 @@ def can_be(published: float, count: int, protect: list[ta.Protection]) -> bool:
     return any(low - 1e-9 <= published <= high + 1e-9 for low, high in reached)
 
 
+def fits_controlled(published: np.ndarray, counts: np.ndarray, protect: list[ta.Protection]) -> np.ndarray:
+    """Whether controlled rounding, if that came first and nothing but hiding after it, allows these cells.
+
+    Of a table with hidden cells, neighbours between them are looked at, each row of them on its own.
+    """
+    first, *others = protect or [None]
+    fits = np.ones(len(counts), dtype=bool)
+    controlled = isinstance(first, ta.Rounding) and first.mode == "controlled"
+    if not controlled or not all(isinstance(one, ta.Suppression) for one in others):
+        return fits
+    hidden = np.flatnonzero(np.isnan(published))
+    for shown in np.split(np.arange(published.size), hidden):
+        shown = shown[~np.isnan(published[shown])]
+        fits &= can_be_controlled(published[shown], counts[:, shown], int(first.base))
+    return fits
+
+
 def can_be_controlled(published: np.ndarray, counts: np.ndarray, base: int) -> np.ndarray:
     """Whether one random start rounds the cells of a table, one secret per row, to the published ones."""
     rest = counts % base

@@ -4,7 +4,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from tests.attack.prove.forwards import ALONE, after, can_be, can_be_controlled
+from tests.attack.prove.forwards import ALONE, after, can_be, fits_controlled
 
 import tellall as ta
 
@@ -32,8 +32,7 @@ def fitting(people: ta.Dataset, release: ta.Release, protect: list[ta.Protection
             most = counts[:, column].max()
             allowed = np.array([can_be(value, count, protect) for count in range(most + 1)])
             fits &= allowed[counts[:, column]]
-        if len(protect) == 1 and isinstance(protect[0], ta.Rounding) and protect[0].mode == "controlled":
-            fits &= can_be_controlled(published, counts, int(protect[0].base))
+        fits &= fits_controlled(published, counts, protect)
     assert fits[np.flatnonzero((every == people.secret).all(axis=1))].all(), "the truth must fit"
     return every[fits]
 

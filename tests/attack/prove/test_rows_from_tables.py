@@ -5,7 +5,7 @@ from itertools import combinations_with_replacement
 import numpy as np
 import pytest
 from scipy.optimize import Bounds, LinearConstraint, milp
-from tests.attack.prove.forwards import ALONE, can_be, can_be_controlled
+from tests.attack.prove.forwards import ALONE, can_be, fits_controlled
 
 import tellall as ta
 
@@ -27,8 +27,7 @@ def brute_force(release, shape, people, protect):
         for column, value in enumerate(published):
             allowed = np.array([can_be(value, count, protect) for count in range(people + 1)])
             fits &= allowed[counts[:, column]]
-        if len(protect) == 1 and isinstance(protect[0], ta.Rounding) and protect[0].mode == "controlled":
-            fits &= can_be_controlled(published, counts, int(protect[0].base))
+        fits &= fits_controlled(published, counts, protect)
     return every[fits]
 
 

@@ -48,6 +48,12 @@ def people(no: int, yes: int) -> dict[str, int]:
         (outcome(0.01, 0.0, 0.02, proved_group=people(9, 4)), "review", "of 4 people as a group"),
         (outcome(0.01, 0.0, 0.02, proved_group=people(9, 0)), "pass", "not sensitive"),
         (outcome(0.01, 0.0, 0.02, luck=Luck(100, 60, 50, 0.001)), "review", "sure guesses are unreliable"),
+        (
+            outcome(0.01, 0.0, 0.02, undecided=5, loose=5),
+            "pass",
+            "5 people the search for proofs ended before",
+        ),
+        (outcome(0.01, 0.0, 0.02, undecided=5, loose=2), "review", "For 3 people in “release” the search"),
         (outcome(0.01, 0.0, 0.02, luck=Luck(3, 3, 2.9, 0.9)), "review", "Luck explains the sure guesses"),
         (
             outcome(0.01, 0.0, 0.02, learnt=people(2, 3), exposed={"0.95": people(2, 3)}),

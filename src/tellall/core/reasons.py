@@ -108,6 +108,9 @@ KINDS: Mapping[str, Kind] = MappingProxyType(
             "luck explains sure guesses",
             "Whether so many guesses would be sure of other people too.",
         ),
+        "search-not-finished": Kind(
+            "review", "search not finished", "Attack these releases with a larger proof effort."
+        ),
         "areas-perhaps-above-limit": Kind(
             "review",
             "areas above the limit",

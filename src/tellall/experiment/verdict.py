@@ -160,7 +160,7 @@ def sensitive_codes(dataset: Dataset, sensitive: Sequence[str] | None) -> tuple[
 def judge_outcome(name: str, found: Outcome, limits: Limits) -> Verdict:
     """The verdict on one attack."""
     verdict = with_cells(_judge_found(name, found, limits), found.cells)
-    if not found.undecided:
+    if not found.undecided or "search-not-finished" in [one.code for one in verdict.reasons[:1]]:
         return verdict
     left = count_of(found.undecided, "person", "people")
     said = f"For {left} the search for proofs ended before it could tell"
@@ -244,6 +244,13 @@ def _to_review(name: str, found: Outcome, limits: Limits) -> Iterator[Reason]:
     elif luck.sure and luck.explained:
         said = f"Luck explains the sure guesses of “{name}”, so they expose nobody: {_luck(found)}."
         yield Reason("luck-explains-sure-guesses", said, name)
+    if found.undecided > found.loose:
+        left = count_of(found.undecided - found.loose, "person", "people")
+        said = (
+            f"For {left} in “{name}” the search for proofs ended before it could tell, although so many "
+            "values are published that few secrets can be expected to fit."
+        )
+        yield Reason("search-not-finished", said, name)
 
 
 def judge(

@@ -45,7 +45,7 @@ class Proof:
         How many people are in those groups.
     loose
         How many of these are in parts whose equations have a rank below their unknowns. Many solutions are
-        to be expected there, and to find out what they share may take any effort.
+        to be expected there, and to find out what they share may take any effort. Without any effort, all.
     steps
         How much effort was used.
     interrupted
@@ -106,7 +106,8 @@ def prove(evidence: Evidence, secret: Secret, effort: int = EFFORT, *, interrupt
     unknowns = evidence.system.size
     if entries > _MOST_ENTRIES or not effort:
         open_ = box.lower < box.upper
-        return with_open(evidence, secret, Proof(box, nobody), open_, open_ & False)
+        loose = open_ & (not effort or bool(certain.low.size < open_.sum()))
+        return with_open(evidence, secret, Proof(box, nobody), open_, loose)
     ends = Ends(unknowns, not secret.exclusive)
     found = search_parts(certain, box, ends, Budget(effort), interruptible=interruptible)
     proof = Proof(found.box, nobody, steps=found.steps, interrupted=found.stopped)

@@ -14,14 +14,14 @@ from tellall.algebra.solvers.base import Enclosure, WholeSystem, enclose
 from tellall.attack.prove.search import Budget, Ends, settle
 from tellall.release.equations import Certain, Evidence
 
-__all__ = ["Reason", "contradicting_rows", "contradiction", "reasons_for"]
+__all__ = ["Premise", "contradicting_rows", "contradiction", "reasons_for"]
 
 _TESTS = 400  # most sets of rows that are tried
 _EFFORT = 500.0  # steps for each of them
 
 
 @dataclass(frozen=True, eq=False)
-class Reason:
+class Premise:
     """One published value that a proof uses: low ≤ coefficients @ people ≤ high in every possible secret.
 
     Attributes
@@ -91,7 +91,7 @@ class _Rows:
         return np.asarray(order[order < m])
 
 
-def _reasons(evidence: Evidence, rows: _Rows, chosen: IntArray) -> tuple[Reason, ...]:
+def _reasons(evidence: Evidence, rows: _Rows, chosen: IntArray) -> tuple[Premise, ...]:
     index, values = evidence.groups.index, evidence.values
     found = []
     for row in np.sort(chosen).tolist():
@@ -100,11 +100,11 @@ def _reasons(evidence: Evidence, rows: _Rows, chosen: IntArray) -> tuple[Reason,
         release, value = rows.certain.origin[row].tolist()
         gaps = tuple(map(int, rows.gaps.get(row, ())))
         ends = float(rows.certain.low[row]), float(rows.certain.high[row])
-        found.append(Reason(release, value, people[0] if values == 1 else people, *ends, gaps))
+        found.append(Premise(release, value, people[0] if values == 1 else people, *ends, gaps))
     return tuple(found)
 
 
-def reasons_for(evidence: Evidence, person: int, value: int) -> tuple[Reason, ...]:
+def reasons_for(evidence: Evidence, person: int, value: int) -> tuple[Premise, ...]:
     """Returns published values that suffice to prove a person's value; none after too many tries.
 
     The rows nearest to the count are tried first, then twice as many, and so on. What suffices is made
@@ -128,7 +128,7 @@ def reasons_for(evidence: Evidence, person: int, value: int) -> tuple[Reason, ..
     return ()
 
 
-def contradiction(evidence: Evidence, effort: float = _EFFORT) -> tuple[Reason, ...]:
+def contradiction(evidence: Evidence, effort: float = _EFFORT) -> tuple[Premise, ...]:
     """Returns values that cannot all be true, none of them superfluous; empty if none were found.
 
     ``effort`` is how many steps each set of values may take; with 0, only bounds are propagated.

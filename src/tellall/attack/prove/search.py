@@ -42,6 +42,7 @@ _STEP, _STRIDE = 3.0, 0.3  # effort of a set of walks, and of each walk per thou
 _FIRST, _ASK, _MORE = 300.0, 40.0, 4
 _WORTH = 50  # a solution in a random direction is worth looking for if it crosses off one in so many
 _STROLLS = 2  # sets of walks from random starts, before a part is left to CP-SAT alone
+_PATIENCE = 0.1  # share of the effort for a first solution where there are fewer rows than unknowns
 _RANKED = 5000  # unknowns up to which a rank is computed
 
 
@@ -244,13 +245,16 @@ class Search(ABC):
         """Looks for a solution; returns whether there is certainly none.
 
         Walks find one at once where there are many, which is to be expected with fewer rows than unknowns.
+        If neither they nor CP-SAT find one there in a tenth of the effort, they hardly ever do: on `fair`,
+        in none of four such parts.
         """
         rows, unknowns = self.part.matrix.shape
-        strolls, effort = 0, _FIRST
+        strolls, effort, enough = 0, _FIRST, 0.0
         if rows < unknowns:
             self._stroll()
             strolls += 1
-        while self.seen is None and self.budget.left > 0:
+            enough = (1 - _PATIENCE) * self.budget.left
+        while self.seen is None and self.budget.left > enough:
             answer = self._find(effort)
             self.first = answer.cost
             if answer.none:

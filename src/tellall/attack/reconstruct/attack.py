@@ -15,7 +15,7 @@ from tellall.algebra.solvers.base import Status
 from tellall.algebra.solvers.certificate import Survival
 from tellall.attack.prove.jointly import prove_releases
 from tellall.attack.prove.proof import EFFORT, Proof, check_effort, prove
-from tellall.attack.prove.reasons import Reason, contradiction, reasons_for
+from tellall.attack.prove.reasons import Premise, contradiction, reasons_for
 from tellall.attack.reconstruct.decoders import (
     CONTRADICTION,
     DECODERS,
@@ -200,6 +200,7 @@ class Reconstruction(InNotebook):
         """How many of the `undecided` are where fewer values are published than there are unknowns.
 
         Many solutions are to be expected there. The others were left open where everybody could be settled.
+        With ``proof_effort=0`` nobody was searched for, and all count as loose.
         """
         return 0 if self._listed else self.proof.loose
 
@@ -213,7 +214,7 @@ class Reconstruction(InNotebook):
         """How many wrong equations ℓ1 decoding survives, certified; None if that was not computed."""
         return survival_of(self.evidence) if self.secret.levels else None
 
-    def reasons(self, person: int) -> tuple[Reason, ...]:
+    def reasons(self, person: int) -> tuple[Premise, ...]:
         """Returns published values that suffice to prove one person's secret; empty if it is not proved.
 
         None of them is superfluous. Also empty if it takes too many tries to find them. ``person`` is the row
@@ -233,7 +234,7 @@ class Reconstruction(InNotebook):
         return count_secrets(self.evidence, self.proof, self.secret)
 
     @cached_property
-    def contradiction(self) -> tuple[Reason, ...]:
+    def contradiction(self) -> tuple[Premise, ...]:
         """Published values that cannot all be true, none of them superfluous; empty if none were found."""
         return contradiction(self.evidence)
 

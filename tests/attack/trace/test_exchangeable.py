@@ -1,9 +1,8 @@
 """Reference people of another population are refused, and people of one population are not."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
+from tests.conftest import SHARED
 
 import tellall as ta
 from tellall.attack.trace import exchangeable
@@ -12,7 +11,7 @@ from tellall.attack.trace.inputs import read_input
 from tellall.attack.trace.verdict import judge_tracing
 from tellall.core.errors import InvalidInput
 
-GENOMES = Path("/work/shared/data")
+GENOMES = SHARED / "data"
 POOL = {"attack": "pool", "threshold": "empirical", "coding": "genotypes", "alleles": "frequencies"}
 
 

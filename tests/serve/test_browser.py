@@ -234,7 +234,7 @@ def test_areas_are_sorted_and_searched(browser, finished):
         rows = "#areas-table tbody tr"
         assert page.locator(rows).count() == 3
         page.click("#sort-area")
-        page.wait_for_selector("th[aria-sort]")
+        page.wait_for_selector("th[aria-sort] #sort-area")  # before, they are sorted by another column
         names = page.locator(f"{rows} th").all_inner_texts()
         assert names == sorted(names)
         page.fill("#find", "sou")

@@ -89,3 +89,15 @@ def test_where_highspy_is_loaded_a_child_process_answers():
     assert apart[2] == "False"
     assert alone[:2] == apart[:2]
     assert int(alone[0]) > 0
+
+
+def test_gaps_of_a_row_that_is_not_whole_prove_nothing():
+    part = system([[0.5, 0.5]], [1.0], [1.0], [2, 2], ((0, np.array([2**30])),))
+    assert Constraints(part).find(1000).solution is not None
+
+
+def test_a_wide_row_with_gaps_is_not_listed():
+    part = system([[10**9, 1]], [0], [10**10], [9, 1], ((0, np.array([0, 10**9])),))
+    answer = Constraints(part).find(1000, wishes((0, 0, 1), (0, 0, 1)))
+    assert answer.solution is not None
+    assert answer.solution[1] == 1

@@ -149,6 +149,7 @@ class _Programme:
         whole = np.rint(weights)
         room = 0.0
         if (whole != weights).any():
+            gaps = None  # in another unit; without its gaps a row only says less
             scaled = weights * _SCALE
             whole = np.rint(scaled)
             room = float(np.abs(whole - scaled) @ reach[columns])
@@ -163,8 +164,8 @@ class _Programme:
         if gaps is None:
             self._model.add_linear_constraint(total, int(low), int(high))
             return
-        inside = np.setdiff1d(np.arange(int(low), int(high) + 1), gaps)
-        domain = self._library.Domain.from_values(inside.tolist())
+        domain = self._library.Domain.from_values(gaps.tolist()).complement()
+        domain = domain.intersection_with(self._library.Domain(int(low), int(high)))
         self._model.add_linear_expression_in_domain(total, domain)
 
     def narrow(self, unknown: int, least: float, most: float) -> None:

@@ -37,8 +37,9 @@ WALKS = 32  # at once
 _LISTED = 10  # unknowns up to which all solutions are listed
 _LIST = Exhaustive(cap=2000, nodes=4000)
 _LISTING = 3.0  # effort of that
-_STEP, _STRIDE = 3.0, 0.3  # effort of a set of walks, and of each walk per thousand entries: its milliseconds
-# The least effort of a question before it is given up, chosen on `fair` and `randhie`; then times _MORE.
+_STEP, _STRIDE = 3.0, 0.3  # effort of a set of walks, and of each walk per thousand entries, roughly
+# The least effort of a question before it is given up, chosen on tables of `fair`; then times _MORE. It grows
+# with the cost of a first solution: found on the demonstration's 4-way tables, which need one question.
 _FIRST, _ASK, _MORE = 300.0, 40.0, 4
 _WORTH = 50  # a solution in a random direction is worth looking for if it crosses off one in so many
 _STROLLS = 2  # sets of walks from random starts, before a part is left to CP-SAT alone

@@ -13,13 +13,14 @@ install = $(BIN)/python -m pip install --quiet -e '.[$(1)]'
 create = $(PYTHON) -m venv .venv
 endif
 
-.PHONY: demo test street test-kernels lint test-slow test-hostile test-browser test-spark bench docs pictures clean help
+.PHONY: demo test street test-kernels lint test-slow test-worlds test-hostile test-browser test-spark bench docs pictures clean help
 
 help:
 	@echo 'make demo       set up .venv and run the demonstration on real data'
 	@echo 'make test       set up .venv and run every check (lint, types, layers, tests)'
 	@echo 'make street     ordinary outputs about real people, and generated ones of every kind and size'
 	@echo 'make test-slow  the tests that take long'
+	@echo 'make test-worlds  worlds that are made up: harmless ones pass, leaks fail, confidences hold'
 	@echo 'make test-hostile  10,000 bent inputs, and commands killed at any moment'
 	@echo 'make test-browser  the served page in Chromium: clicks, keyboard, axe, kills'
 	@echo 'make test-kernels  the tests with the matrix kernels of other processors, 1 and 2 threads'
@@ -35,8 +36,8 @@ demo: .venv/.demo
 # commands and workers that tests start would compile every file of the package again, each of them
 unexport PYTHONDONTWRITEBYTECODE
 # one thread per process: threads that wait for each other cost more than they save
-test street test-slow test-hostile: export OPENBLAS_NUM_THREADS = 1
-test street test-slow test-hostile: export OMP_NUM_THREADS = 1
+test street test-slow test-worlds test-hostile: export OPENBLAS_NUM_THREADS = 1
+test street test-slow test-worlds test-hostile: export OMP_NUM_THREADS = 1
 test: lint
 	@$(BIN)/python -m pytest -n auto --dist worksteal
 
@@ -51,6 +52,9 @@ street: .venv/.dev
 
 test-slow: .venv/.dev
 	@$(BIN)/python -m pytest -n auto --dist worksteal -m slow
+
+test-worlds: .venv/.dev
+	@$(BIN)/python -m pytest -n auto --dist worksteal -m worlds -rP tests/worlds
 
 test-hostile: .venv/.dev
 	@$(BIN)/python -m pytest -n auto --dist worksteal -m hostile -rP tests/hostile

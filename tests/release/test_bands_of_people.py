@@ -138,3 +138,45 @@ def test_bands_of_whole_numbers_fit_broken_ages_as_long_as_nobody_is_between_the
     table.index = pd.Index(["18–34", "35–49"], name="age")
     with pytest.raises(ta.InvalidInput, match="got '18–34'"):
         ta.from_crosstab(table, people)
+
+
+OVERLAPPING = {"under 30": (0, 29), "20–39": (20, 39), "30 and over": (30, 200), "50-69": (50, 69)}
+
+
+def overlapping_table(frame):
+    inside = {label: frame.ill[frame.age.between(*ends)] for label, ends in OVERLAPPING.items()}
+    table = pd.DataFrame(
+        {ill: {label: (some == ill).sum() for label, some in inside.items()} for ill in (0, 1)}
+    )
+    return table.rename_axis("age").rename_axis("ill", axis=1)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_bands_of_one_table_may_overlap(seed):
+    frame = some_people(seed)
+    people = ta.Dataset.from_frame(frame, secret="ill")
+    release = ta.from_crosstab(overlapping_table(frame), people)
+    assert release.statistic.values(people).tolist() == release.values.tolist()
+    found = ta.reconstruct(release, people.public)
+    every = np.array(list(product((0, 1), repeat=len(frame))))
+    for ends in OVERLAPPING.values():
+        inside = frame.age.between(*ends).to_numpy()
+        every = every[every[:, inside].sum(axis=1) == frame.ill[inside].sum()]
+    assert found.evidence.consistent
+    assert np.array_equal(found.proved, (every == every[0]).all(axis=0))
+    assert (found.guess == people.secret)[found.proved].all()
+
+
+def test_totals_beside_overlapping_bands_are_equations():
+    frame = pd.DataFrame({"age": [15, 25, 35, 35], "ill": [1, 0, 1, 0]})
+    people = ta.Dataset.from_frame(frame, secret="ill")
+    table = overlapping_table(frame)
+    table.loc["All"] = [2, 2]
+    release = ta.from_crosstab(table, people)
+    assert release.statistic.values(people).tolist() == release.values.tolist()
+    assert release.values.size == 2 * len(table)
+    some = ta.from_crosstab(table, people, may_include=True)
+    assert some.shape.people <= 4  # nobody is counted twice
+    shares = table / table.sum(axis=1).to_numpy()[:, None]
+    with pytest.raises(ta.InvalidInput, match="a table of counts, where categories overlap"):
+        ta.from_crosstab(shares, people, normalize="index")

@@ -16,7 +16,17 @@ from tellall.core.errors import InvalidInput, invalid
 from tellall.people.columns import MISSING, number_text
 from tellall.people.labels import Range, label_number, label_text, parse_range
 
-__all__ = ["Bands", "ColumnLabels", "Refined", "can_refine", "is_band", "overlap", "refine", "several"]
+__all__ = [
+    "Bands",
+    "ColumnLabels",
+    "Refined",
+    "can_refine",
+    "is_band",
+    "most_at_once",
+    "overlap",
+    "refine",
+    "several",
+]
 
 Cut = tuple[float, int]  # a number, and whether the cut is before it (0) or after it (1)
 Span = tuple[Cut, Cut]
@@ -214,6 +224,21 @@ def overlap(labels: Sequence[str]) -> bool:
     twice = len(set(numbers)) < len(numbers)
     crossed = any(start < end for (_, end), (start, _) in pairwise(spans))
     return twice or crossed or any(low < each < high for low, high in spans for each in numbers)
+
+
+def most_at_once(name: str, labels: Sequence[str]) -> int:
+    """How many labels of a column one person can be in at most; all of them if labels cannot be read.
+
+    Examples
+    --------
+    >>> most_at_once("age", ["0-17", "15-24", "18+"]), most_at_once("town", ["Paris", "Rome"])
+    (2, 1)
+    """
+    coding = ColumnLabels(tuple(labels))
+    try:
+        return int(refine(name, [coding]).parts[coding].sum(axis=0).max())
+    except InvalidInput:
+        return len(labels)
 
 
 def can_refine(name: str, codings: Sequence[Sequence[str]]) -> bool:

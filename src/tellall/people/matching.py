@@ -15,7 +15,7 @@ from tellall.people.columns import Array, Column
 from tellall.people.dataset import Public
 from tellall.people.labels import GAPS, TRUTH, Range, label_number, parse_range
 
-__all__ = ["code_people", "reads_all"]
+__all__ = ["code_people", "layers_of", "reads_all"]
 
 _SEVERAL = re.compile(r", (?![^\[(]*[\])])")  # commas that are not within brackets
 
@@ -25,18 +25,33 @@ def code_people(public: Public, index: int, labels: Sequence[str], what: str = "
 
     Refuses a label that the column does not know, and two labels that fit the same person.
     """
-    codes = np.full(public.n, -1, dtype=np.int64)
+    layers = layers_of(public, index, labels, what)
+    if len(layers) > 1:
+        at = int(np.argmax((layers >= 0).sum(axis=0) > 1))
+        first, second = (f"'{labels[code]}'" for code in sorted(layers[layers[:, at] >= 0, at].tolist())[:2])
+        name = public.columns[index].name
+        rule = f"one of several labels of the column '{name}' that exclude each other"
+        raise invalid(what, rule, f"{first} and {second}")
+    return np.asarray(layers[0])
+
+
+def layers_of(public: Public, index: int, labels: Sequence[str], what: str = "label") -> IntArray:
+    """Layers × people: in each layer the index of the label that fits a person, −1 for none.
+
+    One layer if labels exclude each other; those that overlap, as "0-17" and "15-24", are in different ones.
+    Refuses a label that the column does not know.
+    """
+    layers = [np.full(public.n, -1, dtype=np.int64)]
     which = _reader(public, index)
     for code, label in enumerate(labels):
         mask = which(label)
         if mask is None:
             raise _unknown(public.columns[index], label, what)
-        if (taken := codes[mask]).size and taken.max() >= 0:
-            both = f"'{labels[int(taken.max())]}' and '{label}'"
-            name = public.columns[index].name
-            raise invalid(what, f"one of several labels of the column '{name}' that exclude each other", both)
-        codes[mask] = code
-    return codes
+        free = next((layer for layer in layers if (layer[mask] < 0).all()), None)
+        if free is None:
+            layers.append(free := np.full(public.n, -1, dtype=np.int64))
+        free[mask] = code
+    return np.stack(layers)
 
 
 def reads_all(public: Public, index: int, labels: Sequence[str]) -> bool:

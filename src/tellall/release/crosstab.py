@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import product
 from typing import Any
@@ -81,7 +81,8 @@ def from_crosstab(
     Notes
     -----
     Bands need not be those of the people, as long as everybody is inside or outside: people may have ages, or
-    bands of which the table's are made.
+    bands of which the table's are made. Bands of a table may overlap ("0-17" beside "15-24", or "all adults"
+    beside its parts, explained by ``bands``).
     If cells are hidden, totals are equations of their own, unless they are just the sums of the cells shown.
     Shares without further protection become the counts they came from. A table of other people is refused if
     its totals reveal that.
@@ -132,6 +133,8 @@ def release_of_grid(
     done = as_protections(protect)
     blurred = any(not part.hides for part in done)
     shares = _shares(grid, variables, normalize, blurred=blurred)
+    if shares is not None and table.overlaps:
+        raise invalid("frame", "a table of counts, where categories overlap", "a table of shares")
     if may_include:
         if shares is not None:
             raise invalid(
@@ -332,21 +335,34 @@ def _some_of_them(table: PrintedTable, protect: Any, absent: str, *, blurred: bo
     if not blurred:
         _check_people(table, absent, some=True)
     release = _release(table, protect, absent, blurred=blurred)
-    cells = np.array([value for cell, value in table.values.items() if TOTAL not in cell])
     totals = np.array([value for cell, value in table.values.items() if set(cell) == {TOTAL}])
-    counted = [possible_counts(each, release.protections, 1.0).low for each in (cells, totals)]
-    least = max(float(counted[0].sum()), float(counted[1].max(initial=0.0)))
+    counted = [possible_counts(cells, release.protections, 1.0).low.sum() for cells in _apart(table)]
+    totalled = possible_counts(totals, release.protections, 1.0).low
+    least = max(*map(float, counted), float(totalled.max(initial=0.0)))
     assert release.shape is not None
     people = max(1, min(release.shape.people, round(least)))
     return replace(release, shape=replace(release.shape, people=people))
 
 
+def _apart(table: PrintedTable) -> Iterator[Array]:
+    """Yields cells that nobody shares: all of them, or parts of them where categories overlap."""
+    used = [[set(layer.tolist()) for layer in layers] for layers in table.layers]
+    for chosen in product(*used):
+        inside = [
+            value
+            for cell, value in table.values.items()
+            if TOTAL not in cell
+            and (not table.overlaps or all(code in codes for code, codes in zip(cell, chosen, strict=False)))
+        ]
+        yield np.array(inside, dtype=np.float64)
+
+
 def _dropped(table: PrintedTable) -> str:
     """The error text if some people's values have no label in the table; missing values do not count."""
-    for index, codes in zip(table.columns, table.codes, strict=True):
+    for index, layers in zip(table.columns, table.layers, strict=True):
         column = table.public.columns[index]
         missing = np.asarray(table.public.codes[index]) == column.levels - 1 if column.gaps else np.False_
-        if outside := int(((codes < 0) & ~missing).sum()):
+        if outside := int(((layers < 0).all(axis=0) & ~missing).sum()):
             return f"no label for the {column.name} of {outside} of them"
     return ""
 
@@ -365,7 +381,8 @@ def _release(table: PrintedTable, protect: Any, absent: str, *, blurred: bool) -
     levels = len(table.meaning)
     totals = [cell for cell in table.values if TOTAL in cell[:-1] and cell[-1] != TOTAL]
     aligned = _aligned(table)
-    if totals and (_dropped(table) or (not blurred and _say_nothing(table, totals))):
+    sums = not table.overlaps and not blurred and _say_nothing(table, totals)
+    if totals and (_dropped(table) or sums):
         totals = []
     if aligned and not totals:
         values = _filled(table, absent)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import product
 from typing import Any
 
@@ -16,7 +17,7 @@ from tellall.algebra.operators.base import IntArray
 from tellall.core.errors import invalid
 from tellall.people.dataset import Dataset, Public, as_public
 from tellall.people.labels import label_text, own_label
-from tellall.people.matching import code_people, reads_all
+from tellall.people.matching import layers_of, reads_all
 from tellall.release.grids import TOTALS, Grid
 from tellall.release.statistics.among import Where, people_where
 from tellall.release.statistics.cell_counts import TOTAL
@@ -79,22 +80,29 @@ class PrintedTable:
     meaning: tuple[str, ...]
     values: dict[Codes, float]
 
-    @property
-    def codes(self) -> IntArray:
-        """Columns × people: each person's category, −1 for none."""
-        found = [
-            code_people(self.public, index, labels)
+    @cached_property
+    def layers(self) -> list[IntArray]:
+        """For each column, layers × people: each person's category, −1 for none; see `layers_of`."""
+        return [
+            layers_of(self.public, index, labels)
             for index, labels in zip(self.columns, self.labels, strict=True)
         ]
-        return np.stack(found) if found else np.zeros((0, self.public.n), dtype=np.int64)
+
+    @property
+    def overlaps(self) -> bool:
+        """Whether some person is in two categories of a column."""
+        return any(len(each) > 1 for each in self.layers)
 
     def people(self) -> dict[Codes, int]:
         """How many people each combination of categories has; people without a category are left out."""
-        codes = self.codes
-        rows, counts = np.unique(codes[:, (codes >= 0).all(axis=0)].T, axis=0, return_counts=True)
         if not self.columns:
             return {(): self.public.n}
-        return {tuple(map(int, row)): int(count) for row, count in zip(rows, counts, strict=True)}
+        found: dict[Codes, int] = {}
+        for each in product(*self.layers):
+            codes = np.array(each)
+            rows, counts = np.unique(codes[:, (codes >= 0).all(axis=0)].T, axis=0, return_counts=True)
+            found |= {tuple(map(int, row)): int(count) for row, count in zip(rows, counts, strict=True)}
+        return found
 
 
 def understand(grid: Grid, known: TableContext) -> tuple[PrintedTable, Grid, list[Variable]]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from math import sqrt
+from itertools import product
+from math import prod, sqrt
 from typing import Any
 
 import numpy as np
@@ -13,9 +14,10 @@ from tellall.algebra.operators.base import Array, IntArray
 from tellall.algebra.operators.sparse import Sparse
 from tellall.core.checks import is_whole, whole
 from tellall.core.errors import invalid
+from tellall.people.bands import most_at_once
 from tellall.people.bits import group_rows
 from tellall.people.dataset import Dataset, Public
-from tellall.people.matching import code_people
+from tellall.people.matching import layers_of
 from tellall.release.equations import Equations
 from tellall.release.statistics.base import Statistic
 
@@ -93,8 +95,12 @@ class CellCounts(Statistic):
 
     def sensitivity(self, public: Public) -> tuple[float, float]:
         """The L1 and L2 sensitivities of the counts, one person replaced."""
-        sums = len({tuple(code == TOTAL for code in cell[:-1]) for cell in self.cells})
-        return 2.0 * sums, sqrt(2.0 * sums)
+        most = [most_at_once(name, labels) for name, labels in zip(self.columns, self.labels, strict=True)]
+        summed = {tuple(code == TOTAL for code in cell[:-1]) for cell in self.cells}
+        moved = sum(
+            prod(1 if over else many for over, many in zip(each, most, strict=True)) for each in summed
+        )
+        return 2.0 * moved, sqrt(2.0 * moved)
 
     def memory(self, public: Public, *, packed: bool = False) -> int:
         sums = len({tuple(code == TOTAL for code in cell[:-1]) for cell in self.cells})
@@ -112,7 +118,7 @@ class CellCounts(Statistic):
 
     def equations(self, public: Public, values: Array) -> Equations:
         people, value = self._members(public), self._value
-        alike = group_rows(self.codes(public)).index
+        alike = group_rows(np.concatenate(self._layers(public))).index
         if self.levels == 2:
             signs = np.where(value == 1, 1.0, -1.0)
             target = values - np.where(value == 1, 0.0, people.sum(axis=1))
@@ -128,37 +134,45 @@ class CellCounts(Statistic):
     def _value(self) -> IntArray:
         return np.array([cell[-1] for cell in self.cells], dtype=np.int64)
 
-    def codes(self, public: Public) -> IntArray:
-        """Columns × people: the category of each person, −1 if the table has none for them."""
+    def _layers(self, public: Public) -> list[IntArray]:
+        """For each column, layers × people: the category of each person, −1 if the layer has none for them.
+
+        Categories that overlap are in different layers.
+        """
         found = [
-            code_people(public, public.position(name, "columns"), labels, "labels")
+            layers_of(public, public.position(name, "columns"), labels, "labels")
             for name, labels in zip(self.columns, self.labels, strict=True)
         ]
-        return np.stack(found) if found else np.zeros((1, public.n), dtype=np.int64)
+        return found or [np.zeros((1, public.n), dtype=np.int64)]
 
     def _members(self, public: Public) -> Any:
         """Cells × people, as a sparse array: who is in which cell, whatever their secret."""
         from scipy.sparse import csr_array
 
-        codes = self.codes(public)
-        inside = np.flatnonzero((codes >= 0).all(axis=0))
+        layers = self._layers(public) if self.columns else []
+        somewhere = np.ones(public.n, dtype=bool)
+        for each in layers:
+            somewhere &= (each >= 0).any(axis=0)
         cells = np.array(self.cells, dtype=np.int64)[:, :-1]
         rows: list[IntArray] = []
         people: list[IntArray] = []
         for summed in np.unique(cells == TOTAL, axis=0):
-            here = np.flatnonzero(((cells == TOTAL) == summed).all(axis=1))
             kept = np.flatnonzero(~summed)
-            both = np.concatenate([cells[here][:, kept], codes[kept][:, inside].T])
-            key = group_rows(both.T).index if kept.size else np.zeros(len(both), dtype=np.intp)
-            order = np.argsort(key[: here.size], kind="stable")
-            first = np.searchsorted(key[: here.size][order], key[here.size :], side="left")
-            last = np.searchsorted(key[: here.size][order], key[here.size :], side="right")
-            count = last - first
-            if sum(map(len, rows)) + count.sum() > _MOST_ENTRIES:
-                raise invalid("cells", f"of at most {_MOST_ENTRIES:,} memberships of people", "more")
-            steps = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
-            rows.append(here[order[np.repeat(first, count) + steps]])
-            people.append(np.repeat(inside, count))
+            here = np.flatnonzero(((cells == TOTAL) == summed).all(axis=1))
+            for chosen in product(*(layers[column] for column in kept)):
+                codes = np.array(chosen, dtype=np.int64).reshape(kept.size, public.n)
+                inside = np.flatnonzero(somewhere & (codes >= 0).all(axis=0))
+                both = np.concatenate([cells[here][:, kept], codes[:, inside].T])
+                key = group_rows(both.T).index if kept.size else np.zeros(len(both), dtype=np.intp)
+                order = np.argsort(key[: here.size], kind="stable")
+                first = np.searchsorted(key[: here.size][order], key[here.size :], side="left")
+                last = np.searchsorted(key[: here.size][order], key[here.size :], side="right")
+                count = last - first
+                if sum(map(len, rows)) + count.sum() > _MOST_ENTRIES:
+                    raise invalid("cells", f"of at most {_MOST_ENTRIES:,} memberships of people", "more")
+                steps = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
+                rows.append(here[order[np.repeat(first, count) + steps]])
+                people.append(np.repeat(inside, count))
         entries = (np.concatenate(rows), np.concatenate(people))
         return csr_array((np.ones(entries[0].size), entries), (len(self.cells), public.n))
 

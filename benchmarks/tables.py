@@ -16,7 +16,7 @@ import numpy as np
 
 import tellall as ta
 from ordinary import ordinary
-from tellall.experiment.audit import jobs_alone, trial_of
+from tellall.experiment.attacks import jobs_alone, trial_of
 from tellall.experiment.plans.plan import Plan
 from tellall.experiment.trial import Setting, affordable
 from tellall.release.linearise import linearise

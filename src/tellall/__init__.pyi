@@ -47,6 +47,7 @@ from .experiment.measures.utility import CoefficientUtility as CoefficientUtilit
 from .experiment.measures.utility import Utility as Utility
 from .experiment.measures.utility import coefficient_utility as coefficient_utility
 from .experiment.measures.utility import utility as utility
+from .experiment.plans.memory import memory_of as memory_of
 from .experiment.plans.plan import Plan as Plan
 from .experiment.study_areas import AreaCalibration as AreaCalibration
 from .experiment.study_areas import AreaSweep as AreaSweep
@@ -120,12 +121,12 @@ from .release.statistics.error_rates import ErrorRates as ErrorRates
 from .release.statistics.estimators import Estimator as Estimator
 from .release.statistics.extremes import Extremes as Extremes
 from .release.statistics.marginals import Marginals as Marginals
+from .release.statistics.marginals import Tables as Tables
 from .release.statistics.means import Means as Means
 from .release.statistics.predicates import Predicates as Predicates
 from .release.statistics.subset_counts import SubsetCounts as SubsetCounts
 from .release.statistics.sums import Sums as Sums
 from .release.statistics.survival import SurvivalCurve as SurvivalCurve
-from .release.statistics.tables import Tables as Tables
 from .release.table_files import read_count_tables as read_count_tables
 
 __version__: str

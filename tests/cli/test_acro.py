@@ -16,7 +16,7 @@ import pytest
 import tellall as ta
 from tellall.core.curator_key import CuratorKey
 from tellall.core.schemas.documents import AuditDocument
-from tellall.experiment.audit import jobs_alone, jobs_together
+from tellall.experiment.attacks import jobs_alone, jobs_together
 from tellall.experiment.plans.plan import Plan
 from tellall.experiment.trial import Setting, Trial
 from tellall.release.outputs import Output

@@ -10,7 +10,8 @@ import pytest
 import tellall as ta
 from tellall.core.checkpoint import Checkpoint
 from tellall.core.errors import WorkLost
-from tellall.core.jobs import Done, Failed, Task, Workers, run
+from tellall.core.jobs import Workers, run
+from tellall.core.tasks import Done, Failed, Task
 
 distributed = pytest.importorskip("distributed", reason="Dask is not installed")
 pytestmark = pytest.mark.filterwarnings("ignore")  # what Dask says of its own workers' end is not ours

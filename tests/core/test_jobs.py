@@ -5,7 +5,8 @@ import pytest
 
 from tellall import InvalidInput, WorkLost
 from tellall.core.checkpoint import Checkpoint
-from tellall.core.jobs import Done, Failed, Task, Workers, run
+from tellall.core.jobs import Workers, run
+from tellall.core.tasks import Done, Failed, Task
 
 SECRET = b"s" * 32
 

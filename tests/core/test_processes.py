@@ -12,13 +12,15 @@ import numpy as np
 import pytest
 
 from tellall.core import processes
-from tellall.core.jobs import Task, Workers, run
+from tellall.core.jobs import Workers, run
+from tellall.core.tasks import Task
 from tellall.core.work import doing, listening
 
 PARENT = """
 import os, signal, sys, time
 import numpy as np
-from tellall.core.jobs import Task, Workers, run
+from tellall.core.jobs import Workers, run
+from tellall.core.tasks import Task
 
 def stay(people):  # defined in a script, not in a module that others could import
     with open(os.path.join(people[1], str(os.getpid())), "w"):

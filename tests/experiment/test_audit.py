@@ -12,7 +12,8 @@ import pytest
 import tellall as ta
 from tellall.core import files as store
 from tellall.core.schemas.documents import AuditDocument
-from tellall.experiment.audit import jobs_alone, jobs_together, key_of, reveal, trial_of
+from tellall.experiment.attacks import jobs_alone, jobs_together, key_of, trial_of
+from tellall.experiment.audit import reveal
 from tellall.experiment.plans.plan import Plan
 from tellall.experiment.trial import Planned, Setting
 from tellall.release.statistics.among import Among, as_where

@@ -12,7 +12,7 @@ from tellall.attack.secret import Secret
 from tellall.core import files as store
 from tellall.core.checkpoint import Checkpoint
 from tellall.core.schemas.documents import AuditDocument
-from tellall.experiment.audit import attack_all, jobs_together
+from tellall.experiment.attacks import attack_all, jobs_together
 from tellall.experiment.findings import Finding, void
 from tellall.experiment.measures.proofs import Proofs
 from tellall.experiment.overall import proved_together

@@ -15,7 +15,7 @@ import tellall as ta
 from tellall.core import checkpoint
 from tellall.core.checkpoint import Checkpoint
 from tellall.core.schemas.documents import DataDocument
-from tellall.experiment.audit import key_of
+from tellall.experiment.attacks import key_of
 from tests.conftest import random_people
 
 PLAN = {"steps": False, "releases": [{"statistic": {"kind": "Marginals", "ways": 2}}]}

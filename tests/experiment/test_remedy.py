@@ -9,8 +9,9 @@ import pytest
 
 import tellall as ta
 from tellall.core import files as store
-from tellall.core.jobs import Done, Workers
+from tellall.core.jobs import Workers
 from tellall.core.schemas.documents import AuditDocument, RemedyDocument
+from tellall.core.tasks import Done
 from tellall.experiment.changes import Change, candidates, parts_of, price, with_noise, without_release
 from tellall.experiment.culprits import with_culprits
 from tellall.experiment.measures.utility import dropped_error

@@ -19,7 +19,7 @@ from tellall.papers.claims import (
     mended,
     run_parts,
 )
-from tellall.report.paper import MEANINGS
+from tellall.report.paper_words import MEANINGS
 
 PAPERS = ("contingency_tables", "linear_reconstruction", "private_ols", "regression_noise", "robust_tracing")
 

@@ -11,8 +11,8 @@ from tests.report.pages import Tags
 
 from tellall.papers import linear_attacks
 from tellall.papers.claims import Claim, Numbered, Paper, at_most, mended, objects_in
-from tellall.report.paper import MEANINGS
 from tellall.report.paper_page import render
+from tellall.report.paper_words import MEANINGS
 
 PAPERS = {
     name: import_module(f"tellall.papers.{name.replace('-', '_')}").PAPER

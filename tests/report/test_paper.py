@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 import tellall as ta
-from tellall.report.paper import MEANINGS, PaperRerun, Statement
+from tellall.report.paper import PaperRerun, Statement
 from tellall.report.paper_page import _answer, render
+from tellall.report.paper_words import MEANINGS
 from tellall.report.plot import Axis, Figure, Rule, Series
 from tests.report.pages import NASTY, Tags, browser_page, charts, fits_a_telephone, refuses_the_world
 

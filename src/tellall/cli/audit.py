@@ -166,6 +166,7 @@ def audit(
     from tellall.core.curator_key import CuratorKey
     from tellall.core.jobs import Workers
     from tellall.experiment.audit import reveal as name_people
+    from tellall.experiment.plans.memory import memory_of
     from tellall.experiment.plans.policy import Policy
     from tellall.experiment.plans.record import record_of
     from tellall.report.areas import audit_lines
@@ -195,7 +196,7 @@ def audit(
     # a device's memory holds one attack
     workers = Workers(1 if jobs < 0 and not on_cpu else jobs or 1, cluster)
     if not force:
-        _refuse_too_much(chosen.memory(people, chosen.device))
+        _refuse_too_much(memory_of(chosen, people, chosen.device))
     context.with_resource(only_writer(folder))
     where = [] if on_cpu else ["--device", chosen.device]
     asked = [plan.name] if plan is not None else []

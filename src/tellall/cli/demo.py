@@ -110,7 +110,8 @@ def _plan(people: Dataset, seed: int) -> Plan:
 
 def _attack_all(setting: Setting, plan: Plan, *, processes: int = -1) -> Iterator[tuple[int, Outcome]]:
     """Each release's place and outcome, in the order of arrival; the numbers do not depend on processes."""
-    from tellall.core.jobs import Failed, Task, Workers, run
+    from tellall.core.jobs import Workers, run
+    from tellall.core.tasks import Failed, Task
 
     for statistic in dict.fromkeys(planned.statistic for planned in plan.releases):
         setting.baselines([statistic])  # computed once, here, and sent to the workers

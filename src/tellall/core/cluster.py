@@ -9,7 +9,7 @@ from itertools import islice
 from typing import Any
 
 from tellall.core.errors import InvalidInput, WorkLost, invalid
-from tellall.core.jobs import Done, Failed, Task, guarded
+from tellall.core.tasks import Done, Failed, Task, guarded
 from tellall.core.text import said
 from tellall.core.version import __version__
 from tellall.core.work import one_thread

@@ -9,16 +9,14 @@ from typing import Any
 
 from tellall.core.checkpoint import Checkpoint
 from tellall.core.checks import is_whole
-from tellall.core.errors import InvalidInput, TellallError, WorkLost, invalid
+from tellall.core.cluster import on_cluster
+from tellall.core.errors import InvalidInput, WorkLost, invalid
 from tellall.core.processes import call_each
+from tellall.core.tasks import Done, Failed, Task, guarded
 from tellall.core.work import Progress, one_thread
 
 __all__ = [
-    "Done",
-    "Failed",
-    "Task",
     "Workers",
-    "guarded",
     "run",
 ]
 
@@ -64,45 +62,6 @@ class Workers:
         from joblib import effective_n_jobs
 
         return int(effective_n_jobs(self.processes))
-
-
-@dataclass(frozen=True, eq=False)
-class Task:
-    """One piece of work.
-
-    Attributes
-    ----------
-    name
-        Its name in error messages.
-    make
-        Makes the function's argument, just before the call.
-    key
-        The checkpoint's key for the answer; None: the answer is not kept.
-    size
-        Orders the work: the largest pieces start first, so that none is left alone at the end.
-    """
-
-    name: str
-    make: Callable[[], Any]
-    key: str | None = None
-    size: int = 0
-
-
-@dataclass(frozen=True, eq=False)
-class Done:
-    """What the function returned for the task with this index, and whether a checkpoint had it before."""
-
-    index: int
-    piece: Any
-    before: bool = False
-
-
-@dataclass(frozen=True)
-class Failed:
-    """Why the task with this index has no answer."""
-
-    index: int
-    reason: str
 
 
 _Waiting = Sequence[tuple[int, Task]]
@@ -175,20 +134,8 @@ def _from_before(checkpoint: Checkpoint | None, task: Task, parse: Callable[[Any
         return None  # not what we wrote
 
 
-def guarded(function: Callable[[Any], Any], index: int, payload: Any) -> Done | Failed:
-    """The function's answer, or a sentence that says why there is none."""
-    try:
-        return Done(index, function(payload))
-    except TellallError as error:
-        return Failed(index, str(error))
-    except MemoryError:
-        return Failed(index, "too little memory on this machine")
-
-
 def _work(function: Callable[[Any], Any], waiting: _Waiting, workers: Workers) -> Iterator[Done | Failed]:
     if workers.cluster is not None:
-        from tellall.core.cluster import on_cluster
-
         return on_cluster(function, waiting, workers.cluster)
     if workers.processes == 1 or len(waiting) < 2:
         return (_with_one_thread(function, index, task.make()) for index, task in waiting)

@@ -17,9 +17,10 @@ import numpy as np
 from tellall.core.amounts import count_of
 from tellall.core.checkpoint import Checkpoint, checkpoint_key
 from tellall.core.errors import InvalidInput, NoAnswer, TellallError, TooLittlePower, invalid
-from tellall.core.jobs import Failed, Task, Workers, run
+from tellall.core.jobs import Workers, run
+from tellall.core.tasks import Failed, Task
 from tellall.core.work import Parts, Progress
-from tellall.experiment.audit import attack_all, key_of, named_people
+from tellall.experiment.attacks import attack_all, key_of, named_people
 from tellall.experiment.document import Audit, describe_people
 from tellall.experiment.families import Family, as_family
 from tellall.experiment.findings import AreaFindings, Finding, Job, Skipped, from_plain, to_plain

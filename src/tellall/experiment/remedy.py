@@ -12,7 +12,7 @@ from tellall.core.errors import TellallError
 from tellall.core.jobs import Workers
 from tellall.core.reasons import Reason
 from tellall.core.work import Progress, one_thread
-from tellall.experiment.audit import compared_rules, jobs_alone, jobs_together
+from tellall.experiment.attacks import compared_rules, jobs_alone, jobs_together
 from tellall.experiment.changes import Change, Cost, candidates, price, with_noise, without_release
 from tellall.experiment.document import Audit
 from tellall.experiment.draws import MOST_UNKNOWNS

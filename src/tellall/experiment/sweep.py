@@ -15,8 +15,9 @@ from tellall.core import files
 from tellall.core.amounts import counted, digits, percent, unit_of_advantage, with_interval
 from tellall.core.checks import whole
 from tellall.core.errors import TellallError, invalid
-from tellall.core.jobs import Failed, Task, Workers, run
+from tellall.core.jobs import Workers, run
 from tellall.core.notebook import WithFigures
+from tellall.core.tasks import Failed, Task
 from tellall.core.work import Progress
 from tellall.experiment.families import NAMELESS, Family, as_family, check_scales
 from tellall.experiment.measures.cells import USUAL_RULES, CellRules

@@ -13,7 +13,8 @@ import numpy.typing as npt
 
 from tellall.core.errors import invalid
 from tellall.core.work import Progress, Tell, counter, one_thread
-from tellall.report.paper import IndexEntry, PaperRerun, PaperVerdict, Statement
+from tellall.report.paper import IndexEntry, PaperRerun, Statement
+from tellall.report.paper_words import PaperVerdict
 from tellall.report.plot import Figure, Kind, Series, number
 
 __all__ = [

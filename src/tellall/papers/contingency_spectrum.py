@@ -11,7 +11,8 @@ import numpy as np
 
 import tellall as ta
 from tellall.core.amounts import percent
-from tellall.core.jobs import Failed, Task, Workers, run
+from tellall.core.jobs import Workers, run
+from tellall.core.tasks import Failed, Task
 from tellall.core.work import Tell
 from tellall.papers.claims import Found
 from tellall.papers.contingency_attacks import bits_of

@@ -25,9 +25,8 @@ from tellall.release.statistics.base import Statistic
 from tellall.release.statistics.cell_counts import TOTAL, CellCounts
 from tellall.release.statistics.cell_means import CellMeans
 from tellall.release.statistics.extremes import Extremes
-from tellall.release.statistics.marginals import Marginals
+from tellall.release.statistics.marginals import Marginals, Tables
 from tellall.release.statistics.sums import Sums
-from tellall.release.statistics.tables import Tables
 
 __all__ = ["amounts_of_grid", "from_crosstab", "release_of_grid"]
 

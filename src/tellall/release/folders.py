@@ -17,8 +17,7 @@ from tellall.release.statistics.cell_counts import CellCounts
 from tellall.release.statistics.cells import CellNumbers
 from tellall.release.statistics.conditions import Condition
 from tellall.release.statistics.estimators import Estimator
-from tellall.release.statistics.marginals import Marginals
-from tellall.release.statistics.tables import Tables
+from tellall.release.statistics.marginals import Marginals, Tables
 
 __all__ = ["columns_used", "likely_secret", "read_folder"]
 

@@ -29,8 +29,7 @@ from tellall.release.statistics.among import Among
 from tellall.release.statistics.base import CellLayout
 from tellall.release.statistics.cell_counts import TOTAL, CellCounts
 from tellall.release.statistics.conditions import Compare, Condition, In, comparisons, parse_condition
-from tellall.release.statistics.marginals import RATES, Marginals
-from tellall.release.statistics.tables import Tables
+from tellall.release.statistics.marginals import RATES, Marginals, Tables
 
 __all__ = [
     "SECRET",

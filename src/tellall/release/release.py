@@ -36,9 +36,8 @@ from tellall.release.protections.suppression import Hiding
 from tellall.release.statistics.among import Among, Where, as_among, as_where, people_where
 from tellall.release.statistics.base import Statistic
 from tellall.release.statistics.conditions import Mask, Subset
-from tellall.release.statistics.marginals import Marginals
+from tellall.release.statistics.marginals import Marginals, Tables
 from tellall.release.statistics.stored_part import people_of_store
-from tellall.release.statistics.tables import Tables
 
 __all__ = ["MANY_VALUES", "PUBLISHED_TOO", "Computed", "Release", "publish", "published_too"]
 

@@ -7,48 +7,24 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 from tellall.core import files
 from tellall.core.errors import invalid
 from tellall.core.schemas import VERSION
 from tellall.core.text import wrapped
 from tellall.core.version import __version__, versions
+from tellall.report.paper_page import render
+from tellall.report.paper_words import MEANINGS, PaperVerdict
 from tellall.report.plot import Figure, numbers
 from tellall.report.text import fitted
 
 __all__ = [
-    "MEANINGS",
     "IndexEntry",
     "PaperRerun",
-    "PaperVerdict",
     "Statement",
 ]
 
-PaperVerdict = Literal[
-    "holds",
-    "holds within our range",
-    "false as worded",
-    "gap in the proof",
-    "constant",
-    "wording",
-    "copy",
-    "not reproduced",
-    "not tried",
-    "our own addition",
-]
-MEANINGS: Mapping[PaperVerdict, str] = {
-    "holds": "our run is on the side that the paper promises",
-    "holds within our range": "the paper gives no sizes or constants: it holds at the sizes and bars tried",
-    "false as worded": "we give a counterexample to the statement as it is printed",
-    "gap in the proof": "a step of the proof fails; the statement may hold",
-    "constant": "the statement needs another constant, which we name",
-    "wording": "loose words or an open choice; read as we say, it holds",
-    "copy": "a misprint that may be only in our copy of the paper",
-    "not reproduced": "our run does not show it, which does not disprove it",
-    "not tried": "we did not test it, and say why",
-    "our own addition": "the paper makes no claim; this is what happens",
-}
 _TEXT_ROWS = 12
 _WIDTH = max(map(len, MEANINGS))
 
@@ -206,8 +182,6 @@ class PaperRerun:
 
     def save(self, folder: str | Path) -> Path:
         """The page's path, after ``NAME.json`` and ``NAME.html`` are in the folder."""
-        from tellall.report.paper_page import render
-
         target = Path(folder)
         if target.exists() and not target.is_dir():
             raise invalid("folder", "a folder, or a new name", str(folder))

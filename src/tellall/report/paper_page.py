@@ -8,7 +8,7 @@ from typing import Any
 
 from tellall.experiment.verdict import Answer
 from tellall.report.html import fill, laid_out
-from tellall.report.paper import MEANINGS
+from tellall.report.paper_words import MEANINGS
 from tellall.report.plot import Figure
 
 __all__ = [

@@ -7,6 +7,7 @@ from typing import Any
 
 from tellall.core.amounts import percent
 from tellall.core.errors import TellallError
+from tellall.experiment.plans.memory import memory_of
 from tellall.experiment.plans.plan import ALL_TOGETHER, Plan
 from tellall.experiment.trial import Planned, Setting, Trial
 from tellall.people.dataset import Dataset
@@ -33,7 +34,7 @@ def foresight(case: Case) -> Plain:
 def _foresight(people: Dataset, plan: Plan) -> Plain:
     chosen = plan.attackable(people)
     chosen.check(people)
-    needed = chosen.memory(people)
+    needed = memory_of(chosen, people)
     groups: list[tuple[str, Sequence[Planned]]] = [(one.name, [one]) for one in chosen.releases]
     if len(chosen.releases) > 1:
         groups.append((ALL_TOGETHER, chosen.releases))

@@ -10,7 +10,8 @@ from typing import Any
 from tellall.core.amounts import counted, digits, percent, points
 from tellall.core.checkpoint import Checkpoint, checkpoint_key
 from tellall.core.errors import TellallError
-from tellall.core.jobs import Done, Task, run
+from tellall.core.jobs import run
+from tellall.core.tasks import Done, Task
 from tellall.core.work import Progress
 from tellall.experiment.answers import strongest_rows
 from tellall.experiment.measures.disclosure import told_of_areas

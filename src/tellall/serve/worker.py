@@ -18,7 +18,8 @@ from tellall.core.exits import DONE, FAULT, REFUSED, fault_sentence
 from tellall.core.jobs import Workers
 from tellall.core.text import one_line
 from tellall.core.version import __version__
-from tellall.experiment.audit import audit, jobs_alone, jobs_together
+from tellall.experiment.attacks import jobs_alone, jobs_together
+from tellall.experiment.audit import audit
 from tellall.experiment.document import Audit
 from tellall.experiment.findings import Finding, Job, Skipped
 from tellall.experiment.plans.places import Place, kept_in, places_of

@@ -9,6 +9,7 @@ import pytest
 
 import tellall as ta
 from tellall.algebra.operators.base import HOST
+from tellall.experiment.plans.memory import memory_of
 from tellall.experiment.plans.plan import Plan
 
 
@@ -34,7 +35,7 @@ PAIRS = {"kind": "Predicates", "function": "xor", "ways": 3}
     ],
 )
 def test_an_attack_stays_within_what_was_told(statistic, made, everybody) -> None:
-    told = dict(plan(statistic).memory(everybody).releases)
+    told = dict(memory_of(plan(statistic), everybody).releases)
     release = ta.publish(everybody, made, ta.Gaussian(2.0), rng=1)
     ta.reconstruct(release, everybody.public)  # imports and caches are not the attack's
     tracemalloc.start()
@@ -50,7 +51,7 @@ def test_an_attack_stays_within_what_was_told(statistic, made, everybody) -> Non
 def test_memory_grows_with_people_and_adds_up() -> None:
     few, many = people(300, 6), people(3000, 6)
     both = plan(TABLES, PAIRS)
-    small, large = both.memory(few), both.memory(many)
+    small, large = memory_of(both, few), memory_of(both, many)
     assert small.host < large.host
     assert len(small.releases) == 2
     assert small.together >= max(size for _, size in small.releases)
@@ -79,7 +80,7 @@ def test_many_people_stay_within_what_was_told() -> None:
     rng = np.random.default_rng(1)
     bits = rng.integers(0, 256, (d, -(-n // 8)), dtype=np.uint8)
     everybody = ta.Dataset.from_bits(bits, n, rng.integers(0, 2, n))
-    told = plan(PAIRS).memory(everybody)
+    told = memory_of(plan(PAIRS), everybody)
     assert told.people == bits.nbytes
     tracemalloc.start()
     release = ta.publish(everybody, ta.Predicates("xor", ways=3), ta.Gaussian(30.0), rng=1)
@@ -101,12 +102,12 @@ def test_blocks_need_what_the_largest_needs() -> None:
         {"by": "county", "releases": [{"statistic": {"kind": "Marginals", "ways": 2}}]}
     )
     whole = Plan.from_mapping({"releases": [{"statistic": {"kind": "Marginals", "ways": 2}}]})
-    assert by_county.memory(everybody).host <= whole.memory(everybody).host
+    assert memory_of(by_county, everybody).host <= memory_of(whole, everybody).host
 
 
 def test_what_is_told_of_many_distinct_rows_is_near_what_was_measured() -> None:
     """100,000 people, 20 columns of bits, every 3-way table hidden and rounded: 2.7 GiB."""
     protect = [{"kind": "Suppression", "below": 10}, {"kind": "Rounding", "base": 5}]
     tables = {"statistic": {"kind": "Marginals", "ways": 3}, "protect": protect}
-    told = Plan.from_mapping({"releases": [tables]}).memory(people(100_000, 20))
+    told = memory_of(Plan.from_mapping({"releases": [tables]}), people(100_000, 20))
     assert 2748 / 2 <= told.host / 2**20 <= 2 * 2748

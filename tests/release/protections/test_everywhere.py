@@ -22,7 +22,7 @@ from tellall.release.protections.protection import Exact, Sum, is_random
 from tellall.release.protections.records import Subsample, Swapping
 from tellall.release.protections.rounding import Rounding
 from tellall.release.protections.suppression import Suppression
-from tellall.release.statistics.tables import Tables
+from tellall.release.statistics.marginals import Tables
 from tellall.testing import check_protection
 
 TABLE = {-1: 0.25, 0: 0.5, 1: 0.25}

@@ -17,7 +17,8 @@ from tellall.attack.prove.rows import DRAWS, PossibleRows, PublishedCell, rows_f
 from tellall.core.checkpoint import Checkpoint, checkpoint_key
 from tellall.core.checks import is_whole
 from tellall.core.errors import invalid
-from tellall.core.jobs import Failed, Task, Workers, run
+from tellall.core.jobs import Workers, run
+from tellall.core.tasks import Failed, Task
 from tellall.core.work import Progress
 from tellall.people.bands import Bands
 from tellall.release.joint import CountTable, tables_in

@@ -351,7 +351,7 @@ def rows_from_tables(
     Examples
     --------
     >>> from tellall.release.release import publish
-    >>> from tellall.release.statistics.tables import Tables
+    >>> from tellall.release.statistics.marginals import Tables
     >>> people = Dataset.from_arrays([[0, 0, 1], [0, 1, 0], [1, 1, 0], [1, 0, 1], [1, 1, 1]])
     >>> found = rows_from_tables(publish(people, Tables(2)))
     >>> found

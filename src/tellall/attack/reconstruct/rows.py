@@ -20,8 +20,7 @@ from tellall.release.equations import Equations
 from tellall.release.protections.protection import Rng
 from tellall.release.release import Release
 from tellall.release.statistics.base import Statistic
-from tellall.release.statistics.marginals import Marginals
-from tellall.release.statistics.tables import Tables
+from tellall.release.statistics.marginals import Marginals, Tables
 
 __all__ = [
     "reconstruct_rows",

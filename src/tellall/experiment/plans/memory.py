@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from tellall.algebra.operators.base import HOST, Device, find_device
 from tellall.algebra.operators.compose import MOST_ENTRIES, MOST_PLACES
 from tellall.attack.baselines import BLOCKED
+from tellall.experiment.plans.plan import Plan
 from tellall.people.areas import split
 from tellall.people.bits import PACKED
 from tellall.people.columns import Numbers
 from tellall.people.dataset import Dataset
 from tellall.release.statistics.base import Statistic
-
-if TYPE_CHECKING:
-    from tellall.experiment.plans.plan import Plan
 
 __all__ = [
     "FACTORISED",
@@ -89,7 +86,7 @@ class Memory:
 
 
 def memory_of(plan: Plan, dataset: Dataset, device: str = "cpu") -> Memory:
-    """What the audit of this plan about these people will need."""
+    """What the audit of this plan about these people will need; ``device`` as in `audit`."""
     chosen = find_device(device)
     if plan.by is not None:  # one area after the other: the largest
         dataset = max(split(dataset, plan.by), key=lambda area: area.n).dataset

@@ -12,8 +12,9 @@ import numpy as np
 
 from tellall.core.checkpoint import Checkpoint, checkpoint_key
 from tellall.core.errors import TellallError
-from tellall.core.jobs import Failed, Task, Workers, run
-from tellall.experiment.audit import key_of
+from tellall.core.jobs import Workers, run
+from tellall.core.tasks import Failed, Task
+from tellall.experiment.attacks import key_of
 from tellall.experiment.outcome import Outcome, add_up
 from tellall.experiment.plans.plan import Plan
 from tellall.experiment.trial import Planned, Setting

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tellall.core import files
 from tellall.core.errors import TellallError, invalid
@@ -43,9 +43,6 @@ from tellall.release.statistics.base import Statistic
 from tellall.release.statistics.cell_counts import CellCounts
 from tellall.release.statistics.correlations import Correlations
 from tellall.release.statistics.marginals import Marginals
-
-if TYPE_CHECKING:
-    from tellall.experiment.plans.memory import Memory
 
 __all__ = ["ALL_TOGETHER", "NotChecked", "Plan"]
 
@@ -374,12 +371,6 @@ class Plan:
                 found.append((f"{where}: protect", str(error)))
         if found:
             raise all_at_once(found)
-
-    def memory(self, dataset: Dataset, device: str = "cpu") -> Memory:
-        """What the audit will need, before it starts; ``device`` as in `audit`."""
-        from tellall.experiment.plans.memory import memory_of
-
-        return memory_of(self, dataset, device)
 
     def as_json(self) -> dict[str, Any]:
         """The plan as plain data, every default written out."""

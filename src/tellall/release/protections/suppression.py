@@ -20,7 +20,7 @@ from tellall.release.protections.protection import (
     Rng,
     needs_people,
 )
-from tellall.release.statistics.tables import Tables
+from tellall.release.statistics.marginals import Tables
 
 __all__ = ["Hiding", "Suppression", "hide_single_gaps"]
 

@@ -9,13 +9,12 @@ from tellall.release.statistics.correlations import Correlations
 from tellall.release.statistics.error_rates import ErrorRates
 from tellall.release.statistics.estimators import Estimator
 from tellall.release.statistics.extremes import Extremes
-from tellall.release.statistics.marginals import Marginals
+from tellall.release.statistics.marginals import Marginals, Tables
 from tellall.release.statistics.means import Means
 from tellall.release.statistics.predicates import Predicates
 from tellall.release.statistics.subset_counts import SubsetCounts
 from tellall.release.statistics.sums import Sums
 from tellall.release.statistics.survival import SurvivalCurve
-from tellall.release.statistics.tables import Tables
 
 __all__ = [
     "CellCounts",

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tellall.core.checks import is_whole, one_of
+from tellall.core.checks import one_of
+from tellall.core.records import VERSION, outdated
 
 __all__ = [
     "NAMES",
@@ -14,7 +15,6 @@ __all__ = [
 ]
 
 NAMES = ("plan", "release", "audit", "sweep", "calibrate", "rows", "policy", "folder")
-VERSION = 2
 
 
 def load(name: str) -> dict[str, Any]:
@@ -42,21 +42,3 @@ def load(name: str) -> dict[str, Any]:
         "$id": f"https://tellall.invalid/schemas/{name}-v{VERSION}.json",
         **model.model_json_schema(),
     }
-
-
-def outdated(version: object) -> str:
-    """What to do about a document of another version; empty if it is ours.
-
-    Examples
-    --------
-    >>> outdated(1)
-    'It was written for an earlier tellall: make it again with this one.'
-    """
-    if version == VERSION and version is not True:
-        return ""
-    earlier = is_whole(version) and 0 < version < VERSION
-    return (
-        "It was written for an earlier tellall: make it again with this one."
-        if earlier
-        else "Update tellall."
-    )

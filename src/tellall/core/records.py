@@ -1,0 +1,341 @@
+"""Records: what tellall finds, declared once; their JSON, its schema and a strict reader are made from them.
+
+A record is a frozen dataclass that extends `Record`. What a field is goes with its type::
+
+    @dataclass(frozen=True)
+    class Cell(Record):
+        '''A published cell.'''
+
+        low: Annotated[float, Meaning("The least count.", least=0)]
+        high: Annotated[float, Meaning("The largest count."), ENDLESS]
+        joint: Annotated[object, NOT_WRITTEN] = None
+
+`plain` gives what is written, `schema_of` the JSON schema, `read` the record again. Code that makes, shows or
+compares records uses attributes; names in quotes are for files alone.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import MISSING, Field, dataclass, fields
+from functools import cache
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar, get_args, get_origin, get_type_hints
+
+import numpy as np
+
+from tellall.core.checks import is_whole
+from tellall.core.errors import InvalidInput, invalid
+from tellall.core.text import one_line
+
+if TYPE_CHECKING:
+    from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler, TypeAdapter, ValidationError
+    from pydantic.json_schema import JsonSchemaValue
+    from pydantic_core import CoreSchema, ErrorDetails
+
+__all__ = [
+    "ENDLESS",
+    "IF_KNOWN",
+    "NOT_WRITTEN",
+    "VERSION",
+    "Meaning",
+    "Record",
+    "meanings",
+    "outdated",
+    "plain",
+    "problems",
+    "read",
+    "schema_of",
+]
+
+VERSION = 2
+_Kind = TypeVar("_Kind", bound="Record")
+# the reader reads JSON into dataclasses; people write Python or TOML, and name keys
+_WORDS = {
+    "missing_argument": "Field required",
+    "unexpected_keyword_argument": "Extra inputs are not permitted",
+    "tuple_type": "Input should be a valid list",
+    "list_type": "Input should be a valid list",
+    "dict_type": "Input should be a table of keys and values",
+    "dataclass_type": "Input should be a table of keys and values",
+}
+
+
+@dataclass(frozen=True)
+class Meaning:
+    """What a field of a record is, in words, with its unit and its limits.
+
+    Parameters
+    ----------
+    words
+        A sentence, for the schema and for readers of the code.
+    unit
+        What it is measured in, such as "people".
+    least, most, above, below
+        Its limits; ``above`` and ``below`` are not allowed themselves.
+    longest, shortest
+        The most and fewest letters of a text, or entries of a list.
+    pattern
+        A regular expression that a text must match.
+    key
+        Its name in JSON, where that is not the attribute's.
+    """
+
+    words: str = ""
+    unit: str = ""
+    least: float | None = None
+    most: float | None = None
+    above: float | None = None
+    below: float | None = None
+    longest: int | None = None
+    shortest: int | None = None
+    pattern: str | None = None
+    key: str = ""
+
+    __is_annotated_types_grouped_metadata__: ClassVar[Literal[True]] = True  # pydantic looks inside
+
+    def __iter__(self) -> Iterator[Any]:
+        """The limits and the words in pydantic's terms."""
+        import pydantic
+
+        yield pydantic.Field(
+            ge=self.least,
+            le=self.most,
+            gt=self.above,
+            lt=self.below,
+            max_length=self.longest,
+            min_length=self.shortest,
+            pattern=self.pattern,
+            description=self.words or None,
+            json_schema_extra={"unit": self.unit} if self.unit else None,
+        )
+
+
+class _NotWritten:
+    """A field that stays in this process: documents do not have it, and reading one leaves its default."""
+
+
+class _IfKnown:
+    """A field that documents leave out where it is None."""
+
+
+class _Endless:
+    """A number that may be infinite: null in JSON, which has no infinite numbers."""
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        from pydantic_core import core_schema
+
+        number = core_schema.nullable_schema(handler(source))
+        return core_schema.no_info_after_validator_function(_finite_or_not, number)
+
+
+NOT_WRITTEN, IF_KNOWN, ENDLESS = _NotWritten(), _IfKnown(), _Endless()
+
+
+def _finite_or_not(value: float | None) -> float:
+    return math.inf if value is None else value
+
+
+class Record:
+    """A frozen dataclass with a JSON form, a schema and a strict reader; see the module."""
+
+    def as_json(self) -> dict[str, Any]:
+        """The record as plain data, ready for JSON."""
+        return {
+            part.key: plain(value)
+            for part in _parts(type(self))
+            if (value := getattr(self, part.field.name)) is not None or not part.if_known
+        }
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        from pydantic_core import core_schema
+
+        parts = [
+            core_schema.dataclass_field(
+                part.field.name,
+                _with_default(part, handler.generate_schema(part.hint)),
+                kw_only=True,
+                validation_alias=part.key,
+                serialization_alias=part.key,
+            )
+            for part in _parts(cls)
+        ]
+        return core_schema.dataclass_schema(
+            cls,
+            core_schema.dataclass_args_schema(cls.__name__, parts),
+            [part.field.name for part in _parts(cls)],
+            post_init=False,
+            ref=f"{cls.__module__}.{cls.__qualname__}:{id(cls)}",
+            config={"extra_fields_behavior": "forbid", "strict": True, "allow_inf_nan": False},
+        )
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, core: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        found = handler.resolve_ref_schema(made := handler(core))
+        found["additionalProperties"] = False
+        found["description"] = " ".join(inspect.cleandoc(cls.__doc__ or "").split("\n\n")[0].split())
+        for part in _parts(cls):  # beside "null is infinite", not within
+            if part.meaning.words:
+                found["properties"][part.key].setdefault("description", part.meaning.words)
+        return made
+
+
+@dataclass(frozen=True)
+class _Part:
+    """A field as documents have it."""
+
+    field: Field[Any]
+    hint: Any
+    key: str
+    meaning: Meaning
+    if_known: bool
+
+
+def _parts(kind: type[Record]) -> tuple[_Part, ...]:
+    """The fields that documents have, in their order."""
+    known: Any = kind  # mypy would compare its hash with that of an instance
+    return _parts_of(known)
+
+
+@cache
+def _parts_of(kind: Any) -> tuple[_Part, ...]:
+    hints = get_type_hints(kind, include_extras=True)
+    found = []
+    for field in fields(kind):
+        said = getattr(hints[field.name], "__metadata__", ())
+        meaning = next((one for one in said if isinstance(one, Meaning)), Meaning())
+        if NOT_WRITTEN not in said:
+            key = meaning.key or field.name
+            found.append(_Part(field, hints[field.name], key, meaning, IF_KNOWN in said))
+    return tuple(found)
+
+
+def _with_default(part: _Part, schema: CoreSchema) -> CoreSchema:
+    """The schema of a field that a document may leave out; what names the document is always there."""
+    from pydantic_core import core_schema
+
+    if get_origin(part.hint) is Literal and len(get_args(part.hint)) == 1:
+        return schema
+    if part.field.default_factory is not MISSING:
+        return core_schema.with_default_schema(schema, default_factory=part.field.default_factory)
+    if part.field.default is not MISSING:
+        return core_schema.with_default_schema(schema, default=part.field.default)
+    return schema
+
+
+def meanings(kind: type[Record]) -> dict[str, Meaning]:
+    """What each field of a kind of record is, by attribute, in the order of documents."""
+    return {part.field.name: part.meaning for part in _parts(kind)}
+
+
+def plain(value: Any) -> Any:
+    """What is written of a value: records as objects, tuples and arrays as lists, infinite and NaN as null.
+
+    Examples
+    --------
+    >>> plain({"low": (np.float64(1.5), float("inf"))})
+    {'low': [1.5, None]}
+    """
+    if isinstance(value, Record):
+        return value.as_json()
+    if isinstance(value, np.ndarray | np.generic):
+        return plain(value.tolist())
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {key: plain(inner) for key, inner in value.items()}
+    return [plain(inner) for inner in value] if isinstance(value, list | tuple) else value
+
+
+def schema_of(kind: type[Record], name: str) -> dict[str, Any]:
+    """The JSON schema of a kind of record, as the document of this name."""
+    from pydantic import TypeAdapter
+
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": f"https://tellall.invalid/schemas/{name}-v{VERSION}.json",
+        **TypeAdapter(kind).json_schema(),
+        "title": f"tellall {name}",
+    }
+
+
+def read(kind: type[_Kind], given: str | Mapping[str, Any], *, what: str) -> _Kind:
+    """The record in a JSON text, or in plain data of Python or TOML; errors call it `what`.
+
+    Everything is checked: types without conversion, limits, unknown keys, the version.
+
+    Examples
+    --------
+    >>> @dataclass(frozen=True)
+    ... class Row(Record):
+    ...     loss: float
+    >>> read(Row, {"loss": 2}, what="row")
+    Row(loss=2.0)
+    >>> read(Row, {"loss": 2, "los": 3}, what="row")
+    Traceback (most recent call last):
+    tellall.core.errors.InvalidInput: row: los: Extra inputs are not permitted.
+    """
+    from pydantic import ValidationError
+
+    try:
+        return _read(kind, given, what)
+    except ValidationError as error:
+        path, words = problems(error)[0]
+        raise InvalidInput(f"{what}: {one_line('.'.join(path))}: {one_line(words, 400)}.") from None
+
+
+def _read(kind: type[_Kind], given: str | Mapping[str, Any], what: str) -> _Kind:
+    if isinstance(given, str):
+        try:
+            given = json.loads(given)
+        except (ValueError, RecursionError):
+            raise invalid(what, "whole JSON", "text that is not") from None
+        if not isinstance(given, dict):
+            raise invalid(what, "a JSON object", type(given).__name__)
+    if "schema_version" in _keys(kind) and (advice := outdated(given.get("schema_version"))):
+        raise invalid(f"{what}: schema_version", f"{VERSION}", given.get("schema_version"), advice)
+    try:
+        text = json.dumps(given)
+    except (TypeError, ValueError, RecursionError):  # a date of TOML, an object of Python, a list in itself
+        raise invalid(what, "plain data: texts, numbers, lists and tables", "something else") from None
+    known: Any = kind
+    found: _Kind = _adapter_of(known).validate_json(text)
+    return found
+
+
+def _keys(kind: type[Record]) -> set[str]:
+    return {part.key for part in _parts(kind)}
+
+
+@cache
+def _adapter_of(kind: Any) -> TypeAdapter[Any]:
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(kind)
+
+
+def problems(error: ValidationError) -> list[tuple[tuple[str, ...], str]]:
+    """What pydantic found wrong: where, and what, in words for those who write Python or TOML."""
+    details: list[ErrorDetails] = error.errors(include_url=False, include_input=False)
+    return [(tuple(map(str, one["loc"])), _WORDS.get(one["type"], one["msg"])) for one in details]
+
+
+def outdated(version: object) -> str:
+    """What to do about a document of another version; empty if it is ours.
+
+    Examples
+    --------
+    >>> outdated(1)
+    'It was written for an earlier tellall: make it again with this one.'
+    """
+    if version == VERSION and version is not True:
+        return ""
+    earlier = is_whole(version) and 0 < version < VERSION
+    return (
+        "It was written for an earlier tellall: make it again with this one."
+        if earlier
+        else "Update tellall."
+    )

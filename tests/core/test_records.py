@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import tellall as ta
 from tellall.core.records import (
+    ALWAYS,
     ENDLESS,
     IF_KNOWN,
     NOT_WRITTEN,
@@ -45,8 +46,8 @@ class Spot(Record):
 class Sheet(Record):
     """A sheet."""
 
-    schema_version: Literal[2] = 2
-    document: Literal["sheet"] = "sheet"
+    schema_version: Annotated[Literal[2], ALWAYS] = 2
+    document: Annotated[Literal["sheet"], ALWAYS] = "sheet"
     what: Annotated[str, Meaning("A word.", key="class")]
     spots: Annotated[tuple[Spot, ...], Meaning("Places.", shortest=1)]
     pair: tuple[int, int] = (0, 0)

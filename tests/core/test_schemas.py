@@ -5,7 +5,8 @@ import json
 import pytest
 
 import tellall as ta
-from tellall.core.schemas import NAMES, VERSION, load
+from tellall.core.records import VERSION
+from tellall.schemas import NAMES, load
 
 
 @pytest.mark.parametrize("name", NAMES)

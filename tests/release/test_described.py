@@ -9,10 +9,10 @@ import pandas as pd
 import pytest
 
 import tellall as ta
-from tellall.core.schemas import load
 from tellall.experiment.plans.draft_folder import draft_folder
 from tellall.release.described import read_described
 from tellall.release.folders import read_folder
+from tellall.schemas import load
 
 smf = pytest.importorskip("statsmodels.formula.api")
 

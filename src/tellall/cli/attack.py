@@ -23,7 +23,7 @@ from tellall.cli.options import (
 from tellall.core.amounts import digits
 from tellall.core.errors import InvalidInput, invalid
 from tellall.core.exits import DONE, UNSETTLED
-from tellall.core.schemas import VERSION
+from tellall.core.records import VERSION
 
 if TYPE_CHECKING:
     from tellall.attack.reconstruct.attack import Reconstruction

@@ -9,7 +9,7 @@ import typer
 import tellall
 from tellall.cli.options import AsJson, Html, Out, Quiet, check_out, emit, say, write_page
 from tellall.core.errors import invalid
-from tellall.core.schemas import VERSION
+from tellall.core.records import VERSION
 
 __all__ = [
     "bounds",

@@ -13,7 +13,7 @@ from tellall.core import files
 from tellall.core.curator_key import CuratorKey
 from tellall.core.errors import invalid
 from tellall.core.exits import DONE, FAILED
-from tellall.core.schemas import VERSION
+from tellall.core.records import VERSION
 from tellall.core.text import said
 
 __all__ = ["check"]

@@ -15,7 +15,7 @@ from tellall.cli.options import AsJson, Out, Quiet, Seed, check_out, emit, progr
 from tellall.core import files
 from tellall.core.amounts import counted
 from tellall.core.errors import SolverFailed
-from tellall.core.schemas import VERSION
+from tellall.core.records import VERSION
 
 if TYPE_CHECKING:
     from tellall.experiment.document import Audit

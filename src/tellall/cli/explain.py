@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from tellall.cli.options import AsJson, Out, Quiet, Seed, Unused, check_out, emit
-from tellall.core.schemas import VERSION
+from tellall.core.records import VERSION
 
 __all__ = [
     "explain",

@@ -10,7 +10,7 @@ import typer
 from tellall.cli.options import AsJson, Quiet, Seed, Unused, check_out, emit, tell_assumed
 from tellall.core import files
 from tellall.core.errors import invalid
-from tellall.core.schemas import VERSION
+from tellall.core.records import VERSION
 
 if TYPE_CHECKING:
     from rich.console import Console

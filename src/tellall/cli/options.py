@@ -19,7 +19,7 @@ from tellall.core import files
 from tellall.core.claims import claimed, clear_leftovers
 from tellall.core.errors import invalid
 from tellall.core.exits import SIGNALLED
-from tellall.core.schemas import VERSION
+from tellall.core.records import VERSION
 from tellall.core.text import one_line, plain_text, wrapped
 from tellall.core.work import Pace, Progress, listening, sharing
 

@@ -22,7 +22,7 @@ from tellall.cli.options import (
     write_page,
 )
 from tellall.core.errors import invalid
-from tellall.core.schemas import VERSION
+from tellall.core.records import VERSION
 
 __all__ = [
     "profile",

@@ -22,7 +22,7 @@ from tellall.cli.options import (
 )
 from tellall.core import files
 from tellall.core.errors import invalid
-from tellall.core.schemas import VERSION
+from tellall.core.records import VERSION
 
 if TYPE_CHECKING:
     from tellall.people.counting.stored import Stored

@@ -29,7 +29,7 @@ from tellall.cli.options import (
 )
 from tellall.core.errors import invalid
 from tellall.core.exits import DONE, UNSETTLED
-from tellall.core.schemas import VERSION
+from tellall.core.records import VERSION
 
 if TYPE_CHECKING:
     from tellall.attack.prove.row_areas import AreaRows

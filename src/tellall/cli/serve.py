@@ -11,7 +11,7 @@ import typer
 from tellall.cli.options import AsJson, Quiet, Seed, Unused, emit, say
 from tellall.core.curator_key import CuratorKey
 from tellall.core.errors import InvalidInput
-from tellall.core.schemas import VERSION
+from tellall.core.records import VERSION
 
 __all__ = [
     "serve",

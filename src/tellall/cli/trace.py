@@ -27,7 +27,7 @@ from tellall.cli.options import (
 )
 from tellall.core import files as store
 from tellall.core.claims import claimed
-from tellall.core.schemas import VERSION
+from tellall.core.records import VERSION
 from tellall.core.work import Progress
 
 if TYPE_CHECKING:

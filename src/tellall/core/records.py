@@ -22,7 +22,7 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, Field, dataclass, fields
 from functools import cache
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar, get_type_hints
 
 import numpy as np
 
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from pydantic_core import CoreSchema, ErrorDetails
 
 __all__ = [
+    "ALWAYS",
     "ENDLESS",
     "IF_KNOWN",
     "NOT_WRITTEN",
@@ -50,7 +51,7 @@ __all__ = [
     "schema_of",
 ]
 
-VERSION = 2
+VERSION: Literal[2] = 2
 _Kind = TypeVar("_Kind", bound="Record")
 # the reader reads JSON into dataclasses; people write Python or TOML, and name keys
 _WORDS = {
@@ -117,6 +118,10 @@ class _NotWritten:
     """A field that stays in this process: documents do not have it, and reading one leaves its default."""
 
 
+class _Always:
+    """A field that every document has, although Python may leave it out: what it is, and of which version."""
+
+
 class _IfKnown:
     """A field that documents leave out where it is None."""
 
@@ -131,7 +136,7 @@ class _Endless:
         return core_schema.no_info_after_validator_function(_finite_or_not, number)
 
 
-NOT_WRITTEN, IF_KNOWN, ENDLESS = _NotWritten(), _IfKnown(), _Endless()
+ALWAYS, IF_KNOWN, ENDLESS, NOT_WRITTEN = _Always(), _IfKnown(), _Endless(), _NotWritten()
 
 
 def _finite_or_not(value: float | None) -> float:
@@ -191,6 +196,7 @@ class _Part:
     hint: Any
     key: str
     meaning: Meaning
+    always: bool
     if_known: bool
 
 
@@ -209,15 +215,16 @@ def _parts_of(kind: Any) -> tuple[_Part, ...]:
         meaning = next((one for one in said if isinstance(one, Meaning)), Meaning())
         if NOT_WRITTEN not in said:
             key = meaning.key or field.name
-            found.append(_Part(field, hints[field.name], key, meaning, IF_KNOWN in said))
+            marks = ALWAYS in said, IF_KNOWN in said
+            found.append(_Part(field, hints[field.name], key, meaning, *marks))
     return tuple(found)
 
 
 def _with_default(part: _Part, schema: CoreSchema) -> CoreSchema:
-    """The schema of a field that a document may leave out; what names the document is always there."""
+    """The schema of a field; documents may leave out those with a default."""
     from pydantic_core import core_schema
 
-    if get_origin(part.hint) is Literal and len(get_args(part.hint)) == 1:
+    if part.always:
         return schema
     if part.field.default_factory is not MISSING:
         return core_schema.with_default_schema(schema, default_factory=part.field.default_factory)
@@ -295,19 +302,18 @@ def _read(kind: type[_Kind], given: str | Mapping[str, Any], what: str) -> _Kind
             raise invalid(what, "whole JSON", "text that is not") from None
         if not isinstance(given, dict):
             raise invalid(what, "a JSON object", type(given).__name__)
-    if "schema_version" in _keys(kind) and (advice := outdated(given.get("schema_version"))):
-        raise invalid(f"{what}: schema_version", f"{VERSION}", given.get("schema_version"), advice)
+    version = next((part for part in _parts(kind) if part.key == "schema_version"), None)
+    if version is not None and (version.always or "schema_version" in given):
+        found = given.get("schema_version")
+        if advice := outdated(found):
+            raise invalid(f"{what}: schema_version", f"{VERSION}", found, advice)
     try:
         text = json.dumps(given)
     except (TypeError, ValueError, RecursionError):  # a date of TOML, an object of Python, a list in itself
         raise invalid(what, "plain data: texts, numbers, lists and tables", "something else") from None
     known: Any = kind
-    found: _Kind = _adapter_of(known).validate_json(text)
-    return found
-
-
-def _keys(kind: type[Record]) -> set[str]:
-    return {part.key for part in _parts(kind)}
+    made: _Kind = _adapter_of(known).validate_json(text)
+    return made
 
 
 @cache
@@ -331,7 +337,7 @@ def outdated(version: object) -> str:
     >>> outdated(1)
     'It was written for an earlier tellall: make it again with this one.'
     """
-    if version == VERSION and version is not True:
+    if version == VERSION and not isinstance(version, bool):
         return ""
     earlier = is_whole(version) and 0 < version < VERSION
     return (

@@ -16,7 +16,7 @@ from tellall.core.claims import claimed
 from tellall.core.errors import invalid
 from tellall.core.notebook import WithFigures
 from tellall.core.reasons import Reason
-from tellall.core.schemas import VERSION
+from tellall.core.records import VERSION
 from tellall.core.version import __version__, versions
 from tellall.experiment.differences import Difference
 from tellall.experiment.findings import (

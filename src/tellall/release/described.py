@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
 from tellall.core import files
 from tellall.core.errors import InvalidInput, TellallError, invalid
+from tellall.core.records import VERSION, Meaning, Record, read
 from tellall.core.text import one_line, said
 from tellall.people.labels import label_text
 from tellall.people.sheets import read_cells
@@ -36,6 +38,49 @@ _QUANTILES = "no attack uses quantiles. Publish counts by range to have them che
 _ESTIMATES = ("coef", "coef.", "coefficient", "coefficients", "coeff", "estimate", "value", "b", "beta")
 
 
+@dataclass(frozen=True, kw_only=True)
+class DescribedTable(Record):
+    """A table in a file of the folder."""
+
+    file: Annotated[str, Meaning("A CSV or Excel file in the folder or below.", longest=1000)]
+    name: Annotated[str, Meaning("What pages call it; the file's name by default.", longest=1000)] = ""
+    sheet: Annotated[str, Meaning("The sheet of an Excel file; the first by default.", longest=1000)] = ""
+    kind: Annotated[
+        Literal["counts", "coefficients", "means", "sums", "minima", "maxima", "quantiles", "survival"],
+        Meaning("What the numbers are."),
+    ] = "counts"
+    value: Annotated[
+        str,
+        Meaning("For means, sums, extremes, survival: the header over them, if several.", longest=1000),
+    ] = ""
+    count: Annotated[
+        str, Meaning("For means and sums: the header over the numbers of people.", longest=1000)
+    ] = ""
+    time: Annotated[str, Meaning("For survival: the column of follow-up times.", longest=1000)] = ""
+    across: Annotated[str, Meaning("The column whose values head the table's columns.", longest=1000)] = ""
+    where: Annotated[str, Meaning("The people it is about: a condition on columns.", longest=10_000)] = ""
+    normalize: Literal["", "index", "columns", "all"] = ""
+    absent: Literal["zero", "unknown"] = "zero"
+    loss: Annotated[str, Meaning("For coefficients: linear, logistic, poisson, probit.", longest=1000)] = (
+        "linear"
+    )
+    standard_errors: Annotated[
+        bool, Meaning("For coefficients: whether the printed standard errors are the usual ones.")
+    ] = False
+    protect: Annotated[
+        list[dict[str, Any]] | dict[str, Any], Meaning("What was done to the numbers, in order.")
+    ] = field(default_factory=list)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Description(Record):
+    """What the tables in a folder are."""
+
+    schema_version: Literal[2] = VERSION
+    secret: Annotated[str, Meaning("The column that must stay secret.", longest=1000)] = ""
+    tables: Annotated[tuple[DescribedTable, ...], Meaning(shortest=1, longest=1000)]
+
+
 def is_described(folder: Path) -> bool:
     """Whether a folder has a description of its tables."""
     return (folder / DESCRIPTION).is_file()
@@ -45,7 +90,7 @@ def read_described(
     folder: Path, public: Any, *, secret: str | None = None, may_include: bool = False
 ) -> OutputFolder:
     """The tables of a folder as releases about these people, read as its ``tables.toml`` says."""
-    document = _document(folder / DESCRIPTION)
+    document = _description(folder / DESCRIPTION)
     given = TableContext.of(public, secret or document.secret or None)
     if given.secret is None:
         raise invalid("secret", f"named in {DESCRIPTION}", "nothing")
@@ -66,23 +111,16 @@ def read_described(
     return OutputFolder(tuple(outputs), tuple(skipped), known.secret, known.meaning or (), DESCRIPTION)
 
 
-def _document(path: Path) -> Any:
-    from pydantic import ValidationError
-
-    from tellall.core.schemas.plans import FolderDocument
-
+def _description(path: Path) -> Description:
     text = files.read_text(path, what="tables", largest=_LARGEST)
     try:
-        return FolderDocument.model_validate(tomllib.loads(text))
+        given = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise invalid("tables", "a TOML file", str(path), f"The reader said: {said(error, 120)}.") from None
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        where = ".".join(str(part) for part in first["loc"])[:80]
-        raise InvalidInput(f"{DESCRIPTION}: {one_line(where)}: {first['msg']}.") from None
+    return read(Description, given, what=DESCRIPTION)
 
 
-def _with_meaning(given: TableContext, folder: Path, tables: Sequence[Any]) -> TableContext:
+def _with_meaning(given: TableContext, folder: Path, tables: Sequence[DescribedTable]) -> TableContext:
     """The context with the secret's values: those of the people, or else all that the tables show."""
     if given.meaning is not None:
         return given
@@ -102,7 +140,7 @@ def _with_meaning(given: TableContext, folder: Path, tables: Sequence[Any]) -> T
     return TableContext(given.public, given.secret, meaning)
 
 
-def _grid(path: Path, entry: Any, known: TableContext) -> Grid:
+def _grid(path: Path, entry: DescribedTable, known: TableContext) -> Grid:
     """The table in a file; the axis across its columns gets the name from the description."""
     names = [*known.public.names, *([known.secret] if known.secret else [])]
     grid = grid_of_rows(read_cells(path, sheet=entry.sheet or None), names, path.name)
@@ -115,7 +153,7 @@ def _grid(path: Path, entry: Any, known: TableContext) -> Grid:
     return grid
 
 
-def _read(path: Path, entry: Any, known: TableContext, *, may_include: bool) -> Release:
+def _read(path: Path, entry: DescribedTable, known: TableContext, *, may_include: bool) -> Release:
     listed = entry.protect if isinstance(entry.protect, list) else [entry.protect]
     protect: list[Protection] = [catalogue.build("protection", plain) for plain in listed]
     people = known.among(entry.where or None)
@@ -140,7 +178,9 @@ def _read(path: Path, entry: Any, known: TableContext, *, may_include: bool) -> 
     return release.about(entry.where) if entry.where else release
 
 
-def _amounts(grid: Grid, entry: Any, people: TableContext, protect: Sequence[Protection]) -> Release:
+def _amounts(
+    grid: Grid, entry: DescribedTable, people: TableContext, protect: Sequence[Protection]
+) -> Release:
     """The release of means, sums or extremes, from the cells of a table or from a column of a list."""
     if entry.count and entry.kind not in ("means", "sums"):
         raise invalid(
@@ -160,21 +200,25 @@ def _amounts(grid: Grid, entry: Any, people: TableContext, protect: Sequence[Pro
     return amounts_of_grid(grid, people, _AMOUNTS[entry.kind], protect, counts=counts)
 
 
-def _survival(path: Path, entry: Any, people: TableContext, protect: Sequence[Protection]) -> Release:
+def _survival(
+    path: Path, entry: DescribedTable, people: TableContext, protect: Sequence[Protection]
+) -> Release:
     if not entry.time:
         raise invalid("time", "the public column of follow-up times", "nothing")
     lines = read_cells(path, sheet=entry.sheet or None)
     return curve_of_lines(lines, people, entry.time, protect, value=entry.value)
 
 
-def _errors_at(path: Path, entry: Any) -> int | None:
+def _errors_at(path: Path, entry: DescribedTable) -> int | None:
     """The column of standard errors in a printed model; None if it has none."""
     lines = (list(map(label_text, line)) for line in read_cells(path, sheet=entry.sheet or None))
     heads = next(filter(any, lines), [])
     return next((j for j, head in enumerate(heads) if head.lower().replace("_", " ") in _ERRORS), None)
 
 
-def _coefficients(path: Path, entry: Any, people: TableContext, protect: Sequence[Protection]) -> Release:
+def _coefficients(
+    path: Path, entry: DescribedTable, people: TableContext, protect: Sequence[Protection]
+) -> Release:
     lines = [line for line in read_cells(path, sheet=entry.sheet or None) if any(map(label_text, line))]
     found = coefficient_columns(lines)
     if found is None:

@@ -15,7 +15,7 @@ from tellall.algebra.operators.base import Array, find_device
 from tellall.core import files
 from tellall.core.errors import InvalidInput, invalid
 from tellall.core.notebook import InNotebook
-from tellall.core.schemas import VERSION, outdated
+from tellall.core.records import VERSION, outdated
 from tellall.core.version import __version__
 from tellall.people.counting.stored import Stored
 from tellall.people.dataset import Dataset, Public, as_public

@@ -11,7 +11,7 @@ from typing import Any, get_args
 
 from tellall.core import files
 from tellall.core.errors import invalid
-from tellall.core.schemas import VERSION
+from tellall.core.records import VERSION
 from tellall.core.text import wrapped
 from tellall.core.version import __version__, versions
 from tellall.report.paper_page import render

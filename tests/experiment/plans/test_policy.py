@@ -12,11 +12,11 @@ import pytest
 
 import tellall as ta
 from tellall.core.curator_key import CuratorKey
-from tellall.core.schemas import load
 from tellall.experiment.plans.attacker import Attacker
 from tellall.experiment.plans.plan import Plan
 from tellall.experiment.plans.policy import Policy, decision
 from tellall.report.summary import junit, markdown
+from tellall.schemas import load
 
 RELEASES = [
     {"name": "tables", "statistic": {"kind": "Marginals", "ways": 2}},

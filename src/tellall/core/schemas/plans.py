@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from tellall.core.schemas.documents import Described, Text
 
-__all__ = ["FolderDocument", "PlanDocument", "PlanRelease", "PolicyDocument"]
+__all__ = ["PlanDocument", "PlanRelease", "PolicyDocument"]
 
 
 class _Strict(BaseModel):
@@ -169,48 +169,3 @@ class PolicyDocument(_Strict):
     not_published: Annotated[
         list[Text], Field(max_length=100, description="Kinds of statistic that must not be published.")
     ] = []
-
-
-class FolderTable(_Strict):
-    """A table in a file of the folder."""
-
-    file: Annotated[Text, Field(description="A CSV or Excel file in the folder or below.")]
-    name: Annotated[Text, Field(description="What pages call it; the file's name by default.")] = ""
-    sheet: Annotated[Text, Field(description="The sheet of an Excel file; the first by default.")] = ""
-    kind: Annotated[
-        Literal["counts", "coefficients", "means", "sums", "minima", "maxima", "quantiles", "survival"],
-        Field(description="What the numbers are."),
-    ] = "counts"
-    value: Annotated[
-        Text,
-        Field(description="For means, sums, extremes, survival: the header over them, if several."),
-    ] = ""
-    count: Annotated[
-        Text, Field(description="For means and sums: the header over the numbers of people.")
-    ] = ""
-    time: Annotated[Text, Field(description="For survival: the column of follow-up times.")] = ""
-    across: Annotated[Text, Field(description="The column whose values head the table's columns.")] = ""
-    where: Annotated[
-        str, Field(max_length=10_000, description="The people it is about: a condition on columns.")
-    ] = ""
-    normalize: Literal["", "index", "columns", "all"] = ""
-    absent: Literal["zero", "unknown"] = "zero"
-    loss: Annotated[Text, Field(description="For coefficients: linear, logistic, poisson, probit.")] = (
-        "linear"
-    )
-    standard_errors: Annotated[
-        bool, Field(description="For coefficients: whether the printed standard errors are the usual ones.")
-    ] = False
-    protect: Annotated[
-        list[dict[str, Any]] | dict[str, Any], Field(description="What was done to the numbers, in order.")
-    ] = []
-
-
-class FolderDocument(_Strict):
-    """What the tables in a folder are."""
-
-    model_config = ConfigDict(title="tellall folder")
-
-    schema_version: Literal[2] = 2
-    secret: Annotated[Text, Field(description="The column that must stay secret.")] = ""
-    tables: Annotated[list[FolderTable], Field(min_length=1, max_length=1000)]

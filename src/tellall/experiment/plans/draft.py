@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tellall.core.errors import TellallError, invalid
-from tellall.core.schemas import VERSION
+from tellall.core.records import VERSION
 from tellall.core.text import escape_marks, one_line
 from tellall.people.columns import encode, is_missing
 from tellall.people.dataset import Dataset, Public, unknown_name

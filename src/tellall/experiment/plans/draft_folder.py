@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tellall.core.errors import TellallError, invalid
-from tellall.core.schemas import VERSION
+from tellall.core.records import VERSION
 from tellall.core.text import one_line
 from tellall.experiment.plans.draft import as_toml_value
 from tellall.people.labels import label_text

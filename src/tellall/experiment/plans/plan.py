@@ -10,7 +10,7 @@ from typing import Any
 
 from tellall.core import files
 from tellall.core.errors import TellallError, invalid
-from tellall.core.schemas import VERSION, outdated
+from tellall.core.records import VERSION, outdated
 from tellall.core.text import one_line, said
 from tellall.core.work import Progress
 from tellall.experiment.measures.cells import USUAL_RULES, CellRules

@@ -1,0 +1,45 @@
+"""The JSON schemas of the documents that tellall reads and writes, made from their records.
+
+Like `tellall.testing` it stands above all rooms, and no room uses it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tellall.core.checks import one_of
+from tellall.core.records import VERSION, schema_of
+from tellall.release.described import Description
+
+__all__ = ["NAMES", "load"]
+
+_RECORDS = {"folder": Description}
+NAMES = ("plan", "release", "audit", "sweep", "calibrate", "rows", "policy", *_RECORDS)
+
+
+def load(name: str) -> dict[str, Any]:
+    """The JSON schema of a document, by one of ``NAMES``.
+
+    Examples
+    --------
+    >>> load("release")["title"]
+    'tellall release'
+    """
+    from tellall.core.schemas import documents, plans, studies  # they load pydantic
+
+    one_of("name", name, NAMES)
+    if name in _RECORDS:
+        return schema_of(_RECORDS[name], name)
+    room = {
+        "plan": plans,
+        "policy": plans,
+        "sweep": studies,
+        "calibrate": studies,
+        "rows": studies,
+    }.get(name, documents)
+    model = getattr(room, f"{name.capitalize()}Document")
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": f"https://tellall.invalid/schemas/{name}-v{VERSION}.json",
+        **model.model_json_schema(),
+    }

@@ -20,7 +20,7 @@ def people_of(seed: int = 0, n: int = 120) -> ta.Dataset:
 def audit() -> ta.Audit:
     plan = {"steps": False, "releases": [{"name": "counts", "statistic": {"kind": "Marginals", "ways": 4}}]}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("tellall.experiment.audit.affordable", lambda *_: ("least-squares",))
+        patch.setattr("tellall.experiment.attacks.affordable", lambda *_: ("least-squares",))
         people, audit = people_of(), ta.audit(people_of(), plan)
         return with_culprits(people, places_of(people, audit.plan), audit)
 
@@ -53,7 +53,7 @@ def test_releases_and_listed_tables_are_left_out_one_by_one():
     }
     people = people_of(n=40)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("tellall.experiment.audit.affordable", lambda *_: ("least-squares",))
+        patch.setattr("tellall.experiment.attacks.affordable", lambda *_: ("least-squares",))
         audit = ta.audit(people, plan)
         together = [one for one in audit.findings if one.job.role == "together"]
         patch.setattr("tellall.experiment.culprits._worst", lambda _: together[0])
@@ -91,7 +91,7 @@ def test_by_area_no_other_table_counts_who_is_given_away():
     found = {}
     for by in (None, "town"):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("tellall.experiment.audit.affordable", lambda *_: ("least-squares",))
+            patch.setattr("tellall.experiment.attacks.affordable", lambda *_: ("least-squares",))
             audit = ta.audit(people, {"steps": False, "by": by, "releases": releases})
         found[by] = find_culprits(people, places_of(people, audit.plan), audit)
         assert found[by]["learnt"] >= 10

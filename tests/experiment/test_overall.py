@@ -75,7 +75,7 @@ def majority(public: Public, truth: np.ndarray, secret: Secret) -> tuple[Baselin
 
 @pytest.mark.parametrize("seed", range(2))
 def test_one_more_release_lowers_nothing(seed, monkeypatch):
-    monkeypatch.setattr("tellall.experiment.audit.affordable", lambda *_: ("least-squares",))
+    monkeypatch.setattr("tellall.experiment.attacks.affordable", lambda *_: ("least-squares",))
     monkeypatch.setattr("tellall.experiment.trial.before_any_release", majority)
     never_lowers(seed, 24, 4)
 

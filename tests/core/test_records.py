@@ -18,9 +18,12 @@ from tellall.core.records import (
     ENDLESS,
     IF_KNOWN,
     NOT_WRITTEN,
+    UNKNOWN,
     VERSION,
+    WRITTEN,
     Meaning,
     Record,
+    WrittenAs,
     meanings,
     plain,
     read,
@@ -195,6 +198,55 @@ def test_the_schema_says_what_the_fields_are():
 def test_meanings_are_kept_with_the_fields():
     assert meanings(Spot)["high"] == Meaning("The most.", unit="people")
     assert list(meanings(Sheet))[:3] == ["schema_version", "document", "what"]
+
+
+@dataclass(frozen=True)
+class Word:
+    """A word that is written as text, and its codes apart from it."""
+
+    text: str
+    codes: tuple[str, ...] = ()
+
+    def __str__(self):
+        return self.text
+
+
+@dataclass(frozen=True)
+class Told(Record):
+    """A record that says more than it holds."""
+
+    word: Annotated[Word, WrittenAs(str, str, Word)]
+    parts: Annotated[tuple[int, ...], WrittenAs(lambda parts: parts[:2])]
+    share: Annotated[float, UNKNOWN] = math.nan
+
+    def __post_init__(self, *written):
+        if written and written[0] is not None:
+            object.__setattr__(self, "word", Word(self.word.text, tuple(written[0])))
+
+    @property
+    def codes(self) -> Annotated[tuple[str, ...], Meaning("The codes."), WRITTEN]:
+        return self.word.codes
+
+    @property
+    def total(self) -> Annotated[int, WRITTEN]:
+        return sum(self.parts)
+
+
+def test_what_follows_from_fields_is_written_and_found_again():
+    told = Told(Word("x", ("a", "b")), (1, 2, 3))
+    written = told.as_json()
+    assert written == {"word": "x", "parts": [1, 2], "share": None, "codes": ["a", "b"], "total": 6}
+    again = read(Told, json.dumps(written), what="told")
+    assert (again.word, again.parts, again.total) == (told.word, (1, 2), 3)
+    assert math.isnan(again.share)
+    without = {name: value for name, value in written.items() if name not in ("codes", "total")}
+    assert read(Told, without, what="told").word == Word("x")
+    schema = schema_of(Told, "told")
+    assert schema["properties"]["word"]["type"] == "string"
+    assert schema["properties"]["codes"]["description"] == "The codes."
+    assert schema["required"] == ["word", "parts"]
+    with pytest.raises(ta.InvalidInput, match="told: total"):
+        read(Told, {**written, "total": "six"}, what="told")
 
 
 def test_making_and_writing_records_loads_no_pydantic():

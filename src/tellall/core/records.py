@@ -10,6 +10,10 @@ A record is a frozen dataclass that extends `Record`. What a field is goes with 
         high: Annotated[float, Meaning("The largest count."), ENDLESS]
         joint: Annotated[object, NOT_WRITTEN] = None
 
+        @property
+        def open(self) -> Annotated[bool, Meaning("Whether there is no largest."), WRITTEN]:
+            return math.isinf(self.high)
+
 `plain` gives what is written, `schema_of` the JSON schema, `read` the record again. Code that makes, shows or
 compares records uses attributes; names in quotes are for files alone.
 """
@@ -19,7 +23,7 @@ from __future__ import annotations
 import inspect
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, Field, dataclass, fields
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar, get_type_hints
@@ -40,9 +44,12 @@ __all__ = [
     "ENDLESS",
     "IF_KNOWN",
     "NOT_WRITTEN",
+    "UNKNOWN",
     "VERSION",
+    "WRITTEN",
     "Meaning",
     "Record",
+    "WrittenAs",
     "meanings",
     "outdated",
     "plain",
@@ -126,21 +133,52 @@ class _IfKnown:
     """A field that documents leave out where it is None."""
 
 
-class _Endless:
-    """A number that may be infinite: null in JSON, which has no infinite numbers."""
+class _Written:
+    """A property that documents have too; reading one finds it again from the fields."""
+
+
+@dataclass(frozen=True)
+class _Null:
+    """A number that JSON does not have, and writes as null."""
+
+    number: float
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         from pydantic_core import core_schema
 
         number = core_schema.nullable_schema(handler(source))
-        return core_schema.no_info_after_validator_function(_finite_or_not, number)
+        return core_schema.no_info_after_validator_function(self._read, number)
+
+    def _read(self, value: float | None) -> float:
+        return self.number if value is None else value
 
 
-ALWAYS, IF_KNOWN, ENDLESS, NOT_WRITTEN = _Always(), _IfKnown(), _Endless(), _NotWritten()
+@dataclass(frozen=True)
+class WrittenAs:
+    """How a field is written, where that is not as it is; ``read`` makes it again of what was written.
+
+    Parameters
+    ----------
+    write
+        From the field to what is written.
+    kind, read
+        The type of what is written, and from it to the field; left out where both are of one type.
+    """
+
+    write: Callable[[Any], Any]
+    kind: Any = None
+    read: Callable[[Any], Any] | None = None
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        from pydantic_core import core_schema
+
+        if self.read is None:
+            return handler(source)
+        return core_schema.no_info_after_validator_function(self.read, handler.generate_schema(self.kind))
 
 
-def _finite_or_not(value: float | None) -> float:
-    return math.inf if value is None else value
+ALWAYS, IF_KNOWN, NOT_WRITTEN, WRITTEN = _Always(), _IfKnown(), _NotWritten(), _Written()
+ENDLESS, UNKNOWN = _Null(math.inf), _Null(math.nan)  # null is: no end; nobody knows
 
 
 class Record:
@@ -149,20 +187,22 @@ class Record:
     def as_json(self) -> dict[str, Any]:
         """The record as plain data, ready for JSON."""
         return {
-            part.key: plain(value)
+            part.key: plain(part.write(value))
             for part in _parts(type(self))
-            if (value := getattr(self, part.field.name)) is not None or not part.if_known
+            if (value := getattr(self, part.name)) is not None or not part.if_known
         }
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         from pydantic_core import core_schema
 
+        remembers = hasattr(cls, "__post_init__")  # it gets what was written of properties, in their order
         parts = [
             core_schema.dataclass_field(
-                part.field.name,
+                part.name,
                 _with_default(part, handler.generate_schema(part.hint)),
                 kw_only=True,
+                init_only=part.field is None,
                 validation_alias=part.key,
                 serialization_alias=part.key,
             )
@@ -170,9 +210,9 @@ class Record:
         ]
         return core_schema.dataclass_schema(
             cls,
-            core_schema.dataclass_args_schema(cls.__name__, parts),
-            [part.field.name for part in _parts(cls)],
-            post_init=False,
+            core_schema.dataclass_args_schema(cls.__name__, parts, collect_init_only=remembers),
+            [part.name for part in _parts(cls) if part.field is not None],
+            post_init=remembers,
             ref=f"{cls.__module__}.{cls.__qualname__}:{id(cls)}",
             config={"extra_fields_behavior": "forbid", "strict": True, "allow_inf_nan": False},
         )
@@ -190,14 +230,16 @@ class Record:
 
 @dataclass(frozen=True)
 class _Part:
-    """A field as documents have it."""
+    """A field as documents have it, or a property: then ``field`` is None."""
 
-    field: Field[Any]
+    name: str
+    field: Field[Any] | None
     hint: Any
     key: str
     meaning: Meaning
     always: bool
     if_known: bool
+    write: Callable[[Any], Any]
 
 
 def _parts(kind: type[Record]) -> tuple[_Part, ...]:
@@ -209,21 +251,39 @@ def _parts(kind: type[Record]) -> tuple[_Part, ...]:
 @cache
 def _parts_of(kind: Any) -> tuple[_Part, ...]:
     hints = get_type_hints(kind, include_extras=True)
+    known = [(field.name, field, hints[field.name]) for field in fields(kind)]
     found = []
-    for field in fields(kind):
-        said = getattr(hints[field.name], "__metadata__", ())
+    for name, field, hint in (*known, *_written_properties(kind)):
+        said = getattr(hint, "__metadata__", ())
+        if NOT_WRITTEN in said:
+            continue
         meaning = next((one for one in said if isinstance(one, Meaning)), Meaning())
-        if NOT_WRITTEN not in said:
-            key = meaning.key or field.name
-            marks = ALWAYS in said, IF_KNOWN in said
-            found.append(_Part(field, hints[field.name], key, meaning, *marks))
+        write = next((one.write for one in said if isinstance(one, WrittenAs)), _as_it_is)
+        marks = ALWAYS in said, IF_KNOWN in said
+        found.append(_Part(name, field, hint, meaning.key or name, meaning, *marks, write))
     return tuple(found)
+
+
+def _as_it_is(value: Any) -> Any:
+    return value
+
+
+def _written_properties(kind: Any) -> Iterator[tuple[str, Field[Any] | None, Any]]:
+    """The properties that documents have, those of the first class of the family first."""
+    for base in reversed(kind.__mro__):
+        for name, value in vars(base).items():
+            if isinstance(value, property) and value.fget is not None:
+                hint = get_type_hints(value.fget, include_extras=True).get("return")
+                if WRITTEN in getattr(hint, "__metadata__", ()):
+                    yield name, None, hint
 
 
 def _with_default(part: _Part, schema: CoreSchema) -> CoreSchema:
     """The schema of a field; documents may leave out those with a default."""
     from pydantic_core import core_schema
 
+    if part.field is None:
+        return core_schema.with_default_schema(schema, default=None)
     if part.always:
         return schema
     if part.field.default_factory is not MISSING:
@@ -235,7 +295,7 @@ def _with_default(part: _Part, schema: CoreSchema) -> CoreSchema:
 
 def meanings(kind: type[Record]) -> dict[str, Meaning]:
     """What each field of a kind of record is, by attribute, in the order of documents."""
-    return {part.field.name: part.meaning for part in _parts(kind)}
+    return {part.name: part.meaning for part in _parts(kind)}
 
 
 def plain(value: Any) -> Any:

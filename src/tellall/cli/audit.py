@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import shutil
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from tellall.core.jobs import Workers
+    from tellall.core.work import Progress
     from tellall.experiment.document import Audit
     from tellall.experiment.plans import plan as plans
     from tellall.experiment.plans.memory import Memory
@@ -236,8 +238,7 @@ def audit(
         talk.print(line)
     if outputs is not None:
         _write_record(result.document, folder, outputs.made_by, talk)
-    changeable = outputs is None and not chosen.forbidden and not no_remedy
-    if result.attacks.word != "pass" and result.worst is not None and changeable:
+    if outputs is None and not no_remedy:
         result = _explained(people, result, folder, work, talk, workers, quiet=quiet)
     else:
         _forget(folder)
@@ -401,17 +402,15 @@ def _explained(
     quiet: bool,
 ) -> Audit:
     """The audit with its remedy, saved again and printed; unchanged if the search fails or is stopped."""
-    from tellall.experiment.culprits import with_culprits
-    from tellall.experiment.plans.places import kept_in, places_of
-    from tellall.experiment.remedy import with_remedy
+    from tellall.experiment.advice import with_advice
+
+    words = {"culprits": "what each part adds", "remedy": "looking for a remedy"}
+
+    def bar(stage: str) -> AbstractContextManager[Progress | None]:
+        return progress_bar(talk, words[stage], quiet=quiet, open_end=stage == "remedy")
 
     try:
-        places = places_of(people, audit.plan)
-        with kept_in(work, people, audit.plan) as kept:
-            with progress_bar(talk, "what each part adds", quiet=quiet) as progress:
-                found = with_culprits(people, places, audit, progress, workers, kept)
-            with progress_bar(talk, "looking for a remedy", quiet=quiet, open_end=True) as progress:
-                found = with_remedy(places, found, progress, workers, kept)
+        found = with_advice(people, audit, work, workers, bar)
     except Stopped as stop:
         sentence = f"stopped; the verdict is kept in {folder}, without a remedy; {_GOES_ON}."
         raise Stopped(stop.exit_code, sentence) from None
@@ -422,7 +421,8 @@ def _explained(
         _forget(folder)
         talk.print(f"The search for a remedy failed; the verdict stands. {one_line(str(error), 300)}")
         return audit
-    found.save(folder)
+    if found is not audit:
+        found.save(folder)
     _forget(folder)
     if found.remedy is not None:
         talk.print(found.remedy["sentence"])

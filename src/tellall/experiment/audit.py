@@ -13,16 +13,14 @@ from tellall.core.checkpoint import Checkpoint
 from tellall.core.errors import invalid
 from tellall.core.jobs import Workers
 from tellall.core.work import Progress, part_of_work
+from tellall.experiment.advice import with_advice
 from tellall.experiment.areas import audit_areas, named_in_areas
 from tellall.experiment.attacks import Each, attack_all, compared_rules, named_people
-from tellall.experiment.culprits import with_culprits
 from tellall.experiment.differences import differences, people_who_differ
 from tellall.experiment.document import Audit, describe_people, worst_first
 from tellall.experiment.findings import Finding
 from tellall.experiment.overall import proved_together
-from tellall.experiment.plans.places import kept_in, places_of
 from tellall.experiment.plans.plan import Plan
-from tellall.experiment.remedy import with_remedy
 from tellall.people.dataset import Dataset
 from tellall.release.outputs import OutputFolder
 
@@ -99,7 +97,7 @@ def audit(
             with part_of_work(number, len(chosen.attackers)):
                 audits.append(_by_one(dataset, one, workers, kept, told, called, command, each))
     done = worst_first(audits)
-    return _with_remedy(dataset, done, workers, work) if remedy else done
+    return with_advice(dataset, done, work, workers) if remedy else done
 
 
 def _part_of(progress: Progress | None, number: int, parts: int) -> Progress | None:
@@ -135,13 +133,6 @@ def _by_one(
         differences=differences(dataset.public, plan, findings),
         rules=compared_rules(dataset, plan.releases, plan.seed, plan.cells),
     )
-
-
-def _with_remedy(dataset: Dataset, done: Audit, workers: Workers, work: str | Path | None) -> Audit:
-    places = places_of(dataset, done.plan)
-    with kept_in(work, dataset, done.plan) as kept:
-        found = with_culprits(dataset, places, done, None, workers, kept)
-        return with_remedy(places, found, None, workers, kept)
 
 
 def reveal(dataset: Dataset, plan: Plan, *, level: float = 0.95) -> dict[str, Any]:

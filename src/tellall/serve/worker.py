@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,11 +19,13 @@ from tellall.core.exits import DONE, FAULT, REFUSED, fault_sentence
 from tellall.core.jobs import Workers
 from tellall.core.text import one_line
 from tellall.core.version import __version__
+from tellall.core.work import Progress
+from tellall.experiment.advice import with_advice
 from tellall.experiment.attacks import jobs_alone, jobs_together
 from tellall.experiment.audit import audit
 from tellall.experiment.document import Audit
 from tellall.experiment.findings import Finding, Job, Skipped
-from tellall.experiment.plans.places import Place, kept_in, places_of
+from tellall.experiment.plans.places import Place, places_of
 from tellall.experiment.plans.record import record_of, sha256_of
 from tellall.people.dataset import Dataset
 from tellall.serve.cases import Case, now
@@ -151,14 +154,12 @@ def _explained(
     case: Case, people: Dataset, places: Sequence[Place], found: Audit, notes: _Notes, workers: Workers
 ) -> Audit:
     """The audit with what each part of the plan adds, and with the cheapest change that passes."""
-    from tellall.experiment.culprits import with_culprits
-    from tellall.experiment.remedy import with_remedy
 
-    with kept_in(case.folder / "work", people, found.plan) as kept:
-        notes.write(stage="culprits", done=0, total=0)
-        found = with_culprits(people, places, found, notes.progress, workers, kept)
-        notes.write(stage="remedy", done=0, total=0)
-        return with_remedy(places, found, notes.progress, workers, kept)
+    def told(stage: str) -> AbstractContextManager[Progress | None]:
+        notes.write(stage=stage, done=0, total=0)
+        return nullcontext(notes.progress)
+
+    return with_advice(people, found, case.folder / "work", workers, told, places)
 
 
 def _look_closer(case: Case, people: Dataset, places: Sequence[Place], found: Audit, notes: _Notes) -> None:

@@ -45,7 +45,7 @@ def audited_again(people: ta.Dataset, audit: ta.Audit, seed: int) -> str:
 def quick():
     """Least squares alone, but for the slow test, which asks for everything."""
     with pytest.MonkeyPatch.context() as patch:
-        for room in ("audit", "remedy"):
+        for room in ("attacks", "remedy"):
             patch.setattr(f"tellall.experiment.{room}.affordable", lambda *_: ("least-squares",))
         yield patch
 

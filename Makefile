@@ -13,7 +13,7 @@ install = $(BIN)/python -m pip install --quiet -e '.[$(1)]'
 create = $(PYTHON) -m venv .venv
 endif
 
-.PHONY: demo test street test-kernels lint test-slow test-worlds test-hostile test-browser test-spark bench docs pictures clean help
+.PHONY: demo test street test-kernels lint test-slow test-worlds test-hostile test-browser test-spark bench docs pictures lock coverage clean help
 
 help:
 	@echo 'make demo       set up .venv and run the demonstration on real data'
@@ -28,6 +28,8 @@ help:
 	@echo 'make bench      the benchmarks, each beside its reference'
 	@echo 'make docs       the site of the documents, in build/site; warnings are errors'
 	@echo 'make pictures   the pictures of the first page, drawn from runs'
+	@echo 'make coverage   which lines the tests run'
+	@echo 'make lock       the versions and hashes of every package of developers'
 	@echo 'make clean      remove .venv and caches'
 
 demo: .venv/.demo
@@ -81,6 +83,17 @@ docs: .venv/.demo .venv/.docs
 
 pictures: .venv/.demo
 	@$(BIN)/python docs/site/pictures.py
+
+# subprocesses and workers are not counted: commands are tested in one process, too
+coverage: export OPENBLAS_NUM_THREADS = 1
+coverage: export OMP_NUM_THREADS = 1
+coverage: .venv/.dev
+	@$(BIN)/python -m pytest -n auto --dist worksteal --cov=tellall --cov-report=term:skip-covered
+
+lock: .venv/.lock
+	@(echo '# Every package of `.[dev]` with its version and hashes; made by `make lock`.'; \
+		$(BIN)/uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 --generate-hashes \
+		--no-header --no-annotate --quiet) > requirements-dev.tmp && mv requirements-dev.tmp requirements-dev.txt
 
 bench: .venv/.dev
 	@$(BIN)/python benchmarks/run.py

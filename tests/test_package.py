@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import tarfile
+import tomllib
 import venv
 import zipfile
 from pathlib import Path
@@ -14,6 +15,7 @@ from types import ModuleType
 
 import numpy as np
 import pytest
+from packaging.requirements import Requirement
 
 import tellall as ta
 
@@ -268,3 +270,14 @@ def test_no_class_name_is_used_twice():
     names = [name for file in sources for name in re.findall(r"^class ([A-Z]\w*)", file.read_text(), re.M)]
     assert len(names) > 300
     assert sorted(name for name in set(names) if names.count(name) > 1) == []
+
+
+def test_the_lock_has_every_package_of_developers_and_no_address():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    asked = [*project["dependencies"], *project["optional-dependencies"]["dev"]]
+    lock = (ROOT / "requirements-dev.txt").read_text()
+    locked = dict(re.findall(r"^([a-z0-9._-]+)==([0-9][^ ;\\]*)", lock, re.M))
+    for one in map(Requirement, asked):
+        assert locked[one.name.replace("_", "-").lower()] in one.specifier, one
+    assert "://" not in lock
+    assert lock.count("==") <= lock.count("--hash=sha256:")

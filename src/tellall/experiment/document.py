@@ -14,9 +14,9 @@ from tellall.core import files
 from tellall.core.amounts import count_of
 from tellall.core.claims import claimed
 from tellall.core.errors import invalid
-from tellall.core.notebook import WithFigures
 from tellall.core.reasons import Reason
 from tellall.core.records import VERSION
+from tellall.core.shown import WithFigures, page_of
 from tellall.core.version import __version__, versions
 from tellall.experiment.differences import Difference
 from tellall.experiment.findings import (
@@ -205,13 +205,11 @@ class Audit(WithFigures):
 
         They appear together or not at all, and only their owner can read them: they hold exact counts.
         """
-        from tellall.report.audit_page import render
-
         target = Path(folder)
         if target.exists() and not target.is_dir():
             raise invalid("folder", "a folder, or a new name", str(folder))
         document = self.document
-        page = render(document)
+        page = page_of(self)
         with claimed(target, what="folder", patience=10), files.together() as batch:
             if document["areas"] is None:
                 batch.remove(target / "areas.csv")

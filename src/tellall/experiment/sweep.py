@@ -16,7 +16,7 @@ from tellall.core.amounts import counted, digits, percent, unit_of_advantage, wi
 from tellall.core.checks import whole
 from tellall.core.errors import TellallError, invalid
 from tellall.core.jobs import Workers, run
-from tellall.core.notebook import WithFigures
+from tellall.core.shown import WithFigures
 from tellall.core.tasks import Failed, Task
 from tellall.core.work import Progress
 from tellall.experiment.families import NAMELESS, Family, as_family, check_scales

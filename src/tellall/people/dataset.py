@@ -15,7 +15,7 @@ import numpy.typing as npt
 from tellall.core.amounts import count_of
 from tellall.core.checks import is_whole, whole
 from tellall.core.errors import InvalidInput, invalid
-from tellall.core.notebook import InNotebook
+from tellall.core.shown import InNotebook
 from tellall.core.work import Progress
 from tellall.people.bits import PACKED, Bits, IntArray, Patterns, group_rows, some_rows, take_people
 from tellall.people.columns import (

@@ -11,7 +11,7 @@ from scipy import special
 
 from tellall.core.checks import at_least_zero, share
 from tellall.core.errors import invalid
-from tellall.core.notebook import WithFigures
+from tellall.core.shown import WithFigures
 
 __all__ = [
     "Floats",

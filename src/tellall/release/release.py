@@ -14,8 +14,8 @@ import numpy.typing as npt
 from tellall.algebra.operators.base import Array, find_device
 from tellall.core import files
 from tellall.core.errors import InvalidInput, invalid
-from tellall.core.notebook import InNotebook
 from tellall.core.records import VERSION, outdated
+from tellall.core.shown import InNotebook
 from tellall.core.version import __version__
 from tellall.people.counting.stored import Stored
 from tellall.people.dataset import Dataset, Public, as_public

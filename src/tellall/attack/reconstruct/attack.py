@@ -42,7 +42,7 @@ from tellall.attack.reconstruct.robust import survival_of
 from tellall.attack.secret import Code, Real, Secret, leave_undecided
 from tellall.core.amounts import digits, percent
 from tellall.core.errors import invalid
-from tellall.core.notebook import InNotebook
+from tellall.core.shown import InNotebook
 from tellall.people.dataset import Dataset, Public
 from tellall.release.equations import Evidence
 from tellall.release.hidden import threshold_of

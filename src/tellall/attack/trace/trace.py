@@ -17,7 +17,7 @@ from tellall.attack.trace.scores import conformal_scores, linear_scores
 from tellall.attack.trace.thresholds import THRESHOLDS, conformal, discoveries, sound
 from tellall.core.checks import above_zero, share
 from tellall.core.errors import invalid
-from tellall.core.notebook import WithFigures
+from tellall.core.shown import WithFigures
 from tellall.people.attributes.chunks import Chunked
 from tellall.people.dataset import Dataset, Public
 from tellall.release.protections.protection import Noise

@@ -15,6 +15,7 @@ from tellall.attack.prove.limits import Contributions
 from tellall.core import files
 from tellall.core.amounts import count_of, percent
 from tellall.core.errors import InvalidInput, invalid
+from tellall.core.shown import page_of
 from tellall.core.version import __version__, versions
 from tellall.experiment.measures.cells import USUAL_RULES, CellRules
 from tellall.experiment.plans.attacker import people_of
@@ -115,10 +116,8 @@ class ContributorTable:
 
     def save(self, path: str | Path) -> Path:
         """Writes the page; returns its path."""
-        from tellall.report.contributor_page import render
-
         with files.together(public=False) as batch:
-            return batch.text(Path(path), render(self.as_json()))
+            return batch.text(Path(path), page_of(self))
 
     def __str__(self) -> str:
         head = f"{'cell':<30} {'people':>6} {'rules':>14} {'gap %':>9} {'outsider %':>11} {'second %':>9}"

@@ -19,7 +19,7 @@ from tellall.attack.trace.risk import TracingRisk, score_tracing
 from tellall.attack.trace.trace import Tracing
 from tellall.core.amounts import amount, digits, percent, points, signed
 from tellall.core.errors import invalid
-from tellall.core.notebook import InNotebook
+from tellall.core.shown import InNotebook
 from tellall.experiment.measures.intervals import CHANCE, NORMAL, Luck, gain_interval, luck
 from tellall.release.protections.protection import Rng, as_rng
 from tellall.release.sight import seen_by

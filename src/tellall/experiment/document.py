@@ -151,7 +151,7 @@ class Audit(WithFigures):
         """Why cells of numbers do not pass by arithmetic alone, the worst first."""
         return all_reasons([finding.cells for finding in self.findings])
 
-    @property
+    @cached_property
     def document(self) -> dict[str, Any]:
         """The whole audit as plain data; counts and rates, never a person."""
         worst = self.worst

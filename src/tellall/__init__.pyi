@@ -6,6 +6,7 @@ from .attack.blackbox.mechanism import MechanismAudit as MechanismAudit
 from .attack.blackbox.mechanism import audit_mechanism as audit_mechanism
 from .attack.prove.row_areas import AreaRows as AreaRows
 from .attack.prove.row_areas import rows_by_area as rows_by_area
+from .attack.prove.row_files import rows_of_files as rows_of_files
 from .attack.prove.rows import PossibleRows as PossibleRows
 from .attack.prove.rows import rows_from_tables as rows_from_tables
 from .attack.reconstruct.attack import Reconstruction as Reconstruction
@@ -13,6 +14,7 @@ from .attack.reconstruct.attack import reconstruct as reconstruct
 from .attack.reconstruct.rows import reconstruct_rows as reconstruct_rows
 from .attack.trace.limit import ReleaseLimit as ReleaseLimit
 from .attack.trace.limit import release_limit as release_limit
+from .attack.trace.limit_files import limit_of_file as limit_of_file
 from .attack.trace.plan import Accuracy as Accuracy
 from .attack.trace.plan import ReleasePlan as ReleasePlan
 from .attack.trace.plan import accuracy as accuracy
@@ -49,6 +51,7 @@ from .experiment.measures.utility import coefficient_utility as coefficient_util
 from .experiment.measures.utility import utility as utility
 from .experiment.plans.memory import memory_of as memory_of
 from .experiment.plans.plan import Plan as Plan
+from .experiment.regression_profile import profile_of_file as profile_of_file
 from .experiment.study_areas import AreaCalibration as AreaCalibration
 from .experiment.study_areas import AreaSweep as AreaSweep
 from .experiment.study_areas import calibrate_areas as calibrate_areas

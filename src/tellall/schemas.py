@@ -7,14 +7,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from tellall.attack.prove.row_files import RowsFound
 from tellall.core.checks import one_of
-from tellall.core.records import VERSION, schema_of
+from tellall.core.records import VERSION, Record, schema_of
 from tellall.release.described import Description
 
 __all__ = ["NAMES", "load"]
 
-_RECORDS = {"folder": Description}
-NAMES = ("plan", "release", "audit", "sweep", "calibrate", "rows", "policy", *_RECORDS)
+_RECORDS: dict[str, type[Record]] = {"folder": Description, "rows": RowsFound}
+NAMES = ("plan", "release", "audit", "sweep", "calibrate", "policy", *_RECORDS)
 
 
 def load(name: str) -> dict[str, Any]:
@@ -35,7 +36,6 @@ def load(name: str) -> dict[str, Any]:
         "policy": plans,
         "sweep": studies,
         "calibrate": studies,
-        "rows": studies,
     }.get(name, documents)
     model = getattr(room, f"{name.capitalize()}Document")
     return {

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import tellall as ta
-from tellall.core.schemas.studies import RowsDocument
+from tellall.attack.prove.row_files import RowsFound
+from tellall.core.records import read
 
 
 @pytest.fixture
@@ -36,10 +37,10 @@ def test_counts_are_printed_and_rows_only_revealed(tellall, tables, tmp_path):
 
 def test_the_document_keeps_its_schema_and_the_seed_its_numbers(tellall, tables):
     code, out, _ = tellall("rows", *tables, "--json", "--seed", "3", "--jobs", "1")
-    document = RowsDocument.model_validate_json(out)
+    document = read(RowsFound, out, what="rows")
     assert code == 0
     assert (document.domain, document.people, document.seed) == (12, 7, 3)
-    assert [one.columns for one in document.tables] == [["age", "sex"], ["sex"], ["sex", "work"]]
+    assert [one.columns for one in document.tables] == [("age", "sex"), ("sex",), ("sex", "work")]
     assert tellall("rows", *tables, "--json", "--seed", "3", "--jobs", "1")[1] == out
 
 
@@ -53,7 +54,7 @@ def test_areas_are_read_one_by_one_and_kept(tellall, tmp_path):
     code, out, _ = tellall("rows", "blocks.csv", "--by", "block", "-o", "rows.json", "--jobs", "1")
     assert code == 0
     assert "… and 5 more areas" in out
-    document = RowsDocument.model_validate_json((tmp_path / "rows.json").read_text())
+    document = read(RowsFound, (tmp_path / "rows.json").read_text(), what="rows")
     assert len(document.areas) == 25
     assert document.certain_people == document.people
     assert all(area.unique for area in document.areas)
@@ -82,7 +83,7 @@ def test_rounded_and_hidden_counts_prove_less(tellall, tables):
     certain = []
     for options in ((), ("--round", "3", "--mode", "random"), ("--noise", "1")):
         _, out, _ = tellall("rows", "age_sex.csv", *options, "--json", "--jobs", "1")
-        certain.append(RowsDocument.model_validate_json(out).certain_people)
+        certain.append(read(RowsFound, out, what="rows").certain_people)
     assert certain[0] > certain[1] >= certain[2] == 0
 
 
@@ -174,9 +175,9 @@ def test_a_file_may_leave_people_out(tellall, tmp_path):
     (tmp_path / "age.csv").write_text("age,count\ny,3\no,1\n")
     (tmp_path / "sex.csv").write_text("age,sex,count\ny,f,1\ny,m,1\no,f,1\n")
     code, out, _ = tellall("rows", "age.csv", "sex.csv", "--people", "4", "--jobs", "1", "--json")
-    area = RowsDocument.model_validate_json(out).areas[0]
+    area = read(RowsFound, out, what="rows").areas[0]
     assert code == 0
-    assert (area.missing, area.certain, area.certain_people) == (["sex"], 4, 4)  # one has no known sex
+    assert (area.missing, area.certain, area.certain_people) == (("sex",), 4, 4)  # one has no known sex
     code, out, _ = tellall("rows", "age.csv", "sex.csv", "--people", "4", "--jobs", "1")
     assert "People may have no value of sex; this is allowed for." in out
     code, out, _ = tellall("rows", "age.csv", "sex.csv", "--may-be-missing", "age,sex", "--jobs", "1")
@@ -203,8 +204,8 @@ def test_areas_may_leave_out_different_people(tellall, tmp_path):
     args = ("rows", "a.csv", "b.csv", "--by", "block", "--jobs", "1")
     code, out, _ = tellall(*args, "--reveal", "-o", "rows.json")
     assert code == 0
-    document = RowsDocument.model_validate_json((tmp_path / "rows.json").read_text())
-    assert [area.missing for area in document.areas] == [[], ["age", "sex"]]
+    document = read(RowsFound, (tmp_path / "rows.json").read_text(), what="rows")
+    assert [area.missing for area in document.areas] == [(), ("age", "sex")]
     assert "People may have no value of age or sex" in " ".join(out.split())
     first, second = json.loads((tmp_path / "rows.SECRET.json").read_text())["areas"]
     assert first["certain"] == [{"row": {"age": "y", "sex": "f"}, "least": 2}]

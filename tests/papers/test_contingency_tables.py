@@ -114,7 +114,7 @@ def test_what_is_not_reproduced_is_said(found):
 
 
 def test_the_page_stands_alone_and_its_figures_have_labels(found):
-    page = render(json.loads(json.dumps(found.as_dict(), allow_nan=False)))
+    page = render(json.loads(json.dumps(found.as_json(), allow_nan=False)))
     tags = Tags.of(page)
     assert "tellall paper contingency-tables" in tags.text
     refuses_the_world(tags)

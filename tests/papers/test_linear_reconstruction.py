@@ -114,7 +114,7 @@ def test_least_singular_values_are_of_the_order_of_the_root_of_m(figures):
 
 
 def test_the_page_stands_alone(found):
-    tags = Tags.of(render(json.loads(json.dumps(found.as_dict(), allow_nan=False))))
+    tags = Tags.of(render(json.loads(json.dumps(found.as_json(), allow_nan=False))))
     refuses_the_world(tags)
     assert "linear-reconstruction" in tags.text
     for figure in found.figures:

@@ -45,7 +45,7 @@ SHORT = {
 def judged(paper, figures, cases):
     """The page's statements; rendering them must not fail."""
     found = paper.rerun(figures, cases, 0, True)
-    Tags.of(render(json.loads(json.dumps(found.as_dict(), allow_nan=False))))
+    Tags.of(render(json.loads(json.dumps(found.as_json(), allow_nan=False))))
     return found.statements
 
 

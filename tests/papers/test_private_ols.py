@@ -152,7 +152,7 @@ def test_the_whole_rerun(folder: Path) -> None:
         assert said["the black box recovers the profile", data] == "holds"
         if folder == DATA:  # large sketches on unit columns, and nowhere else
             assert said["the sketch against Gaussian noise of equal error", data] == "wording"
-    json.dumps(result.as_dict(), allow_nan=False)
+    json.dumps(result.as_json(), allow_nan=False)
     assert [figure.title.split(",")[0] for figure in result.figures[:4]] == ["Figure 2"] * 2 + [
         "Figure 3"
     ] * 2
@@ -165,7 +165,7 @@ def test_the_page(small: PaperData) -> None:
     cases = [*_trade_off(two), *_black_box(three), *grown]
     paper = Paper("private-ols", "title", "reference", CLAIMS, ())
     result = paper.rerun(figures([two], [three]), cases, None, True)
-    page = render(json.loads(json.dumps(result.as_dict(), allow_nan=False)))
+    page = render(json.loads(json.dumps(result.as_json(), allow_nan=False)))
     for words in ("Figure 2, made up", "Figure 3, made up", "Gaussian noise of equal error", "normal limit"):
         assert words in page
     assert [one.verdict for one in result.statements if "black box" in one.what] == ["holds", "holds"]

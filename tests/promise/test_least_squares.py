@@ -363,7 +363,7 @@ def test_table_of_methods(data: Data) -> None:
     assert max(map(len, wide.splitlines())) <= 80
     assert wide.count(methods[0].name) == 2  # the columns in two tables
     assert "unbounded sensitivity" in text
-    json.dumps(table.as_dict(), allow_nan=False)
+    json.dumps(table.as_json(), allow_nan=False)
     # Two rows can promise nothing: the sketch is left out, the noise stays.
     left = standard_methods(*data, epsilon=0.001, delta=1e-9)
     assert [type(m).__name__ for m in left] == ["GaussianLeastSquares"]

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import tellall as ta
+from tellall.promise.bounds.table import BoundsFound
 from tellall.report.audit_page import render
 from tellall.report.promise_pages import render_bounds, render_limit, render_profile
 from tellall.report.study_page import render_calibration, render_sweep
@@ -20,7 +21,7 @@ from tellall.report.trace_page import render as render_trace
 from tests.report import test_trace_page as tracings
 from tests.report.pages import CHROMIUM, axe_core
 from tests.report.test_causes import document
-from tests.report.test_promise_pages import MADE, limit_document, profile
+from tests.report.test_promise_pages import limit_found, profile
 from tests.report.test_study_page import calibrated, swept
 
 __all__ = ["calibrated", "document", "profile", "swept"]
@@ -49,7 +50,7 @@ def traced() -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def pages(document, swept, calibrated, profile) -> dict[str, str]:
-    bounds = json.loads(json.dumps(ta.bounds.table(1000, 8, 3, 1.0, 1e-6).as_dict()))
+    bounds = BoundsFound.of(ta.bounds.table(1000, 8, 3, 1.0, 1e-6), "tellall bounds")
     return {
         "audit": render(document),
         "areas": render(by_area()),
@@ -57,8 +58,8 @@ def pages(document, swept, calibrated, profile) -> dict[str, str]:
         "calibrate": render_calibration(calibrated),
         "trace": render_trace(traced()),
         "profile": render_profile(profile),
-        "limit": render_limit(limit_document()),
-        "bounds": render_bounds({**MADE, **bounds}),
+        "limit": render_limit(limit_found()),
+        "bounds": render_bounds(bounds),
     }
 
 

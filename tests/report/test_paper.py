@@ -48,7 +48,7 @@ def rerun(word: str = NASTY) -> PaperRerun:
 
 @pytest.fixture(scope="module")
 def tags() -> Tags:
-    return Tags.of(render(rerun().as_dict()))
+    return Tags.of(render(rerun().as_json()))
 
 
 def test_names_come_out_as_text_and_nothing_is_loaded(tags):
@@ -74,12 +74,12 @@ def test_the_page_says_what_must_be_said(tags):
     assert "Gap in the proof" not in tags.text  # only the words that are used are explained
     assert "2 [1.5, 2.5]" in tags.text
     assert "tellall paper robust-tracing --quick --seed 7" in tags.text
-    named = rerun("").as_dict() | {"data": "my files"}
+    named = rerun("").as_json() | {"data": "my files"}
     assert "tellall paper robust-tracing --quick --data 'my files' --seed 7" in Tags.of(render(named)).text
 
 
 def test_every_chart_has_words_and_a_table():
-    page = render(rerun().as_dict())
+    page = render(rerun().as_json())
     assert charts(page) == page.count("<details>") == 2
     for figure in re.findall(r"<figure.*?</figure>", page, re.DOTALL):
         for part in ("<title", "<desc", "<table", "<figcaption>", 'class="key'):

@@ -9,7 +9,6 @@ import typer
 import tellall
 from tellall.cli.options import AsJson, Html, Out, Quiet, check_out, emit, say, write_page
 from tellall.core.errors import invalid
-from tellall.core.records import VERSION
 
 __all__ = [
     "bounds",
@@ -29,24 +28,17 @@ def bounds(
     html: Html = None,
 ) -> None:
     """Say how much noise tables of a size need, before any data."""
-    from tellall.core.version import versions
+    from tellall.promise.bounds.table import BoundsFound
     from tellall.report.promise_pages import render_bounds
 
     check_out(out)
     check_out(html, "--html")
     if ways > attributes:
         raise invalid("--ways", f"at most the attributes, {attributes}", ways)
-    found = tellall.bounds.table(people, attributes, ways, epsilon, delta)
+    table = tellall.bounds.table(people, attributes, ways, epsilon, delta)
     if not as_json and not quiet:
-        say(str(found))
-    document = {
-        "schema_version": VERSION,
-        "tellall": tellall.__version__,
-        "versions": versions(),
-        "command": "bounds",
-        "repeat": f"tellall bounds --people {people} --attributes {attributes} --ways {ways} "
-        f"--epsilon {epsilon:g} --delta {delta:g}",
-        **found.as_dict(),
-    }
-    write_page(document, render_bounds, html, quiet=quiet)
-    emit(document, as_json=as_json, out=out)
+        say(str(table))
+    size = f"--people {people} --attributes {attributes} --ways {ways}"
+    found = BoundsFound.of(table, f"tellall bounds {size} --epsilon {epsilon:g} --delta {delta:g}")
+    write_page(lambda: render_bounds(found), html, quiet=quiet)
+    emit(found, as_json=as_json, out=out)

@@ -19,7 +19,7 @@ from tellall.core import files
 from tellall.core.claims import claimed, clear_leftovers
 from tellall.core.errors import invalid
 from tellall.core.exits import SIGNALLED
-from tellall.core.records import VERSION
+from tellall.core.records import VERSION, Record
 from tellall.core.text import one_line, plain_text, wrapped
 from tellall.core.work import Pace, Progress, listening, sharing
 
@@ -202,7 +202,7 @@ def tell_assumed(sentence: str, talk: Console) -> None:
         talk.print(sentence)
 
 
-def emit(document: dict[str, Any], *, as_json: bool, out: Path | None) -> None:
+def emit(document: Record | dict[str, Any], *, as_json: bool, out: Path | None) -> None:
     """Writes the document to standard output, to a file, or both; a file is written whole or not at all."""
     text = files.dump(document)
     if out is not None:
@@ -219,17 +219,15 @@ def repeated(command: str, paths: Sequence[Path], given: Mapping[str, object]) -
     return shlex.join(["tellall", command, *(path.name for path in paths), *options])
 
 
-def write_page(
-    document: dict[str, Any], render: Callable[[dict[str, Any]], str], html: Path | None, *, quiet: bool
-) -> None:
-    """Writes the page of a document, if one is wanted, and says where it is."""
+def write_page(render: Callable[[], str], html: Path | None, *, quiet: bool) -> None:
+    """Writes a page, if one is wanted, and says where it is."""
     if html is not None:
-        files.write_text(html, render(document))
+        files.write_text(html, render())
         if not quiet:
             say(f"The page is {html}", err=True)
 
 
-def write_secret(path: Path, document: dict[str, Any]) -> Path:
+def write_secret(path: Path, document: Record | dict[str, Any]) -> Path:
     """Writes the file about single people: marked SECRET in its name, readable by its owner alone."""
     return files.write_json(path.with_name(f"{path.stem}.SECRET.json"), document)
 

@@ -66,4 +66,4 @@ def paper(
         page = result.save(out)
         talk.print(f"The page is {page}", highlight=False, markup=False, soft_wrap=True)
         out = None
-    emit(result.as_dict(), as_json=as_json, out=out)
+    emit(result.as_json(), as_json=as_json, out=out)

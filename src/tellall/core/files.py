@@ -21,6 +21,7 @@ from tellall.core import duck
 from tellall.core.claims import PARTIAL, held_open
 from tellall.core.errors import InvalidInput, invalid
 from tellall.core.memory import check_columns_fit, free_on_host
+from tellall.core.records import Record
 from tellall.core.text import escape_marks, plain_text, said
 
 __all__ = [
@@ -43,7 +44,8 @@ _AS_PARQUET = "(FORMAT parquet, USE_TMP_FILE false)"  # writes into the file tha
 
 def dump(document: Any) -> str:
     """The document as JSON text, the same text for the same document."""
-    return escape_marks(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)) + "\n"
+    plain = document.as_json() if isinstance(document, Record) else document
+    return escape_marks(json.dumps(plain, indent=2, ensure_ascii=False, allow_nan=False)) + "\n"
 
 
 class Together:

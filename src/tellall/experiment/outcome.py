@@ -257,7 +257,7 @@ class Outcome:
         plain["status"], plain["status_codes"] = str(self.status), self.status.why
         plain["reliability"] = [asdict(one) for one in merge_bins(self.reliability)]
         plain["proved"], plain["in_sample"] = self.proved, self.in_sample
-        plain["recovery"] = [one.as_dict() for one in self.recovery]
+        plain["recovery"] = [one.as_json() for one in self.recovery]
         listed: dict[str, Any] = _listed(plain)
         return listed
 

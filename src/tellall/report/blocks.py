@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from tellall.experiment.verdict import Answer
 from tellall.report.html import fill
@@ -37,6 +37,7 @@ __all__ = [
 ]
 
 Plain = dict[str, Any]
+_Found = TypeVar("_Found")
 
 
 @dataclass(frozen=True)
@@ -203,7 +204,7 @@ Block = (
 
 
 @dataclass(frozen=True)
-class Section:
+class Section(Generic[_Found]):
     """A part of a page: its place in links, its heading, and the function that makes its blocks.
 
     A section without blocks is not shown. One without a title has no heading and is not in the contents.
@@ -211,18 +212,18 @@ class Section:
 
     id: str
     title: str
-    blocks: Callable[[Plain], Iterable[Block]]
+    blocks: Callable[[_Found], Iterable[Block]]
 
 
-def sections_of(sections: Sequence[Section], document: Plain) -> list[Plain]:
-    """The sections of a document that have something to show, as the template needs them."""
-    made = [(one, list(one.blocks(document))) for one in sections]
+def sections_of(sections: Sequence[Section[_Found]], found: _Found) -> list[Plain]:
+    """The sections of a result that have something to show, as the template needs them."""
+    made = [(one, list(one.blocks(found))) for one in sections]
     return [{"id": one.id, "title": one.title, "blocks": blocks} for one, blocks in made if blocks]
 
 
 def render_blocks(
-    sections: Sequence[Section],
-    document: Plain,
+    sections: Sequence[Section[_Found]],
+    found: _Found,
     *,
     title: str,
     heading: str,
@@ -232,8 +233,8 @@ def render_blocks(
     """A page that is a list of sections, with a decision on top if there is one."""
     return fill(
         "page.html",
-        document=document,
-        sections=sections_of(sections, document),
+        document=found,
+        sections=sections_of(sections, found),
         title=title,
         heading=heading,
         subtitle=subtitle,

@@ -111,4 +111,5 @@ def _assumed_blocks(document: Plain) -> list[Block]:
 def _repeat_blocks(document: Plain) -> list[Block]:
     asked = f"p={document['p']:g}, n={document['n']}, share={document['share']:g}"
     call = f"ta.compare_rules(people, releases, {asked})"
-    return [Terms([("call", call), ("versions", versions_of(document))], code=("call",))]
+    made = versions_of(document["tellall"], document["versions"])
+    return [Terms([("call", call), ("versions", made)], code=("call",))]

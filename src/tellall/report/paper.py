@@ -105,7 +105,7 @@ class IndexEntry:
 
 @dataclass(frozen=True)
 class PaperRerun:
-    """A paper rerun; `str` is for a terminal, `as_dict` is the JSON form, `save` writes the page.
+    """A paper rerun; `str` is for a terminal, `as_json` is the JSON form, `save` writes the page.
 
     Attributes
     ----------
@@ -159,7 +159,7 @@ class PaperRerun:
         """How many statements have each verdict."""
         return Counter(one.verdict for one in self.statements)
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, Any]:
         """Plain values only: the document from which the page can be made again."""
         return {
             "schema_version": VERSION,
@@ -185,7 +185,7 @@ class PaperRerun:
         target = Path(folder)
         if target.exists() and not target.is_dir():
             raise invalid("folder", "a folder, or a new name", str(folder))
-        document = self.as_dict()
+        document = self.as_json()
         page = render(document)
         target.mkdir(parents=True, exist_ok=True)
         with files.together(public=True) as batch:  # papers are about published data and made-up people

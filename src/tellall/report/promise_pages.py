@@ -1,13 +1,15 @@
-"""The pages of `profile`, `limit` and `bounds`, from their documents: what is promised, in plain words."""
+"""The pages of `profile`, `limit` and `bounds`: what is promised, in plain words."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from math import exp
-from typing import Any
+from math import exp, isfinite
 
+from tellall.attack.trace.limit_files import LimitFound
 from tellall.core.amounts import percent
+from tellall.experiment.regression_profile import ProfileFound
 from tellall.experiment.verdict import Answer
+from tellall.promise.bounds.table import BoundsFound
 from tellall.report.bars import Bar
 from tellall.report.blocks import (
     Block,
@@ -29,14 +31,13 @@ from tellall.report.recorded import repeat_blocks
 
 __all__ = ["render_bounds", "render_limit", "render_profile"]
 
-Plain = dict[str, Any]
 _LEAST = 1e-7  # δ below this is not drawn
 
 
 # profile
 
 
-def render_profile(document: Plain) -> str:
+def render_profile(found: ProfileFound) -> str:
     """The page of a profile: δ at every ε, and what that lets an attacker gain."""
     return render_blocks(
         (
@@ -45,49 +46,53 @@ def render_profile(document: Plain) -> str:
             Section("common", "ε at common values of δ", _common_blocks),
             Section("methods", "Methods side by side", _method_blocks),
             Section("read", "How to read this", _reading_blocks),
-            Section("repeat", "How to repeat this", repeat_blocks),
+            Section("repeat", "How to repeat this", _repeat_profile),
         ),
-        document,
-        title=f"What is promised about {document['response']}",
-        heading=f"What does a private regression of {document['response']} promise?",
-        subtitle=f"{document['records']:,} records. Features: {', '.join(document['columns'])}.",
+        found,
+        title=f"What is promised about {found.response}",
+        heading=f"What does a private regression of {found.response} promise?",
+        subtitle=f"{found.records:,} records. Features: {', '.join(found.columns)}.",
     )
 
 
-def _gain_blocks(document: Plain) -> list[Block]:
+def _repeat_profile(found: ProfileFound) -> list[Block]:
+    return repeat_blocks(found, found.repeat or "", found.seed)
+
+
+def _gain_blocks(found: ProfileFound) -> list[Block]:
     """How well anybody could tell whether the worst record was there."""
     return [
         Tiles(
             [
                 Tile(
-                    one["method"],
-                    f"At best {percent(one['told_apart'])} right.",
+                    one.method,
+                    f"At best {percent(one.told_apart)} right.",
                     (
                         "That is how often somebody who knows every other record can tell whether the most "
                         "exposed one was there, from the coefficients. A coin is right 50 % of the time.",
                     ),
                     "curves",
                 )
-                for one in document["curves"]
+                for one in found.curves or ()
             ]
         )
     ]
 
 
-def _curve_blocks(document: Plain) -> Iterator[Block]:
-    curves = document["curves"]
-    draws = curves[0]["estimated"]["draws"]
+def _curve_blocks(found: ProfileFound) -> Iterator[Block]:
+    curves = found.curves or ()
+    draws = curves[0].estimated.draws
     lines: list[Series] = []
     for style, one in enumerate(curves):
-        exact, seen = one["exact"], _proved(one["estimated"])
-        lines.append(Series(f"{one['method']}, exact", exact["epsilon"], exact["delta"], style=style))
+        exact, seen = one.exact, one.estimated.proving()
+        lines.append(Series(f"{one.method}, exact", exact.epsilon, exact.delta, style=style))
         lines.append(
             Series(
-                f"{one['method']}, an attack",
-                seen["epsilon"],
-                seen["delta"],
-                low=seen["lower"],
-                high=seen["delta"],
+                f"{one.method}, an attack",
+                seen.epsilon,
+                seen.delta,
+                low=seen.lower,
+                high=seen.delta,
                 kind="points",
                 style=style,
             )
@@ -109,56 +114,50 @@ def _curve_blocks(document: Plain) -> Iterator[Block]:
     )
 
 
-def _proved(seen: Plain) -> Plain:
-    """The places of an estimate whose lower bound is above zero."""
-    kept = [place for place, low in enumerate(seen["lower"]) if low > 0]
-    return {name: [seen[name][place] for place in kept] for name in ("epsilon", "delta", "lower")}
-
-
-def _common_blocks(document: Plain) -> list[Block]:
-    curves = document["curves"]
+def _common_blocks(found: ProfileFound) -> list[Block]:
+    curves = found.curves or ()
     rows = [
-        Line(f"{row[0]['delta']:g}", [_odds(one["epsilon"]) for one in row])
-        for row in zip(*(one["common"] for one in curves), strict=True)
+        Line(f"{row[0].delta:g}", [_odds(one.epsilon) for one in row])
+        for row in zip(*(one.common for one in curves), strict=True)
     ]
     told = (
         "Read a row as: with probability at least 1 − δ nobody's odds of a right guess grow by more than the "
         "factor in brackets, e^ε, whatever they know already."
     )
-    return [Listing("ε at common values of δ", ["δ", *(one["method"] for one in curves)], rows, told)]
+    return [Listing("ε at common values of δ", ["δ", *(one.method for one in curves)], rows, told)]
 
 
 def _odds(epsilon: float) -> str:
     return f"{epsilon:.3g} (odds × {exp(epsilon):.3g})"
 
 
-def _method_blocks(document: Plain) -> list[Block]:
+def _method_blocks(found: ProfileFound) -> list[Block]:
     head = [
         "method",
-        *(f"δ at ε = {e:g}" for e in document["at_epsilons"]),
-        *(f"ε at δ = {d:g}" for d in document["at_deltas"]),
+        *(f"δ at ε = {e:g}" for e in found.at_epsilons),
+        *(f"ε at δ = {d:g}" for d in found.at_deltas),
         "δ = 0 from ε",
         "squared error",
     ]
     rows = [
         Line(
-            row["name"],
-            [_short(v) for v in (*row["deltas"], *row["epsilons"], row["pure_epsilon"], row["error"])],
+            row.name,
+            [_short(v) for v in (*row.deltas, *row.epsilons, row.pure_epsilon, row.error)],
         )
-        for row in document["rows"]
+        for row in found.rows
     ]
     return [Listing("Methods", head, rows, "Squared error: of all coefficients together, on average.")]
 
 
 def _short(value: float | None) -> str:
-    return "–" if value is None else f"{value:.3g}"
+    return "–" if value is None or not isfinite(value) else f"{value:.3g}"
 
 
-def _reading_blocks(document: Plain) -> list[Block]:
+def _reading_blocks(found: ProfileFound) -> list[Block]:
     return [
         Bullets(
             [
-                document["note"],
+                found.note,
                 "The most exposed record is the one with the largest δ at ε = 0: usually one that is far "
                 "from all others, or fits badly.",
                 "The spread of normal noise is the same with and without the record. Computed afresh from "
@@ -171,65 +170,61 @@ def _reading_blocks(document: Plain) -> list[Block]:
 # limit
 
 
-def render_limit(document: Plain) -> str:
+def render_limit(found: LimitFound) -> str:
     """The page of a limit: how many means can be published before people are traced."""
     return render_blocks(
         (
             Section("answer", "", _most_blocks),
             Section("growth", "The more is published, the more people are traced", _growth_blocks),
             Section("assumed", "What was assumed", _limit_assumed),
-            Section("repeat", "How to repeat this", repeat_blocks),
+            Section("repeat", "How to repeat this", lambda _: repeat_blocks(found, found.repeat, found.seed)),
         ),
-        document,
-        title=f"How many of {document['frequencies']} can be published?",
-        heading=f"How many means of {document['frequencies']} can be published?",
-        subtitle=f"{document['published']:,} means over {document['people']:,} people.",
+        found,
+        title=f"How many of {found.frequencies} can be published?",
+        heading=f"How many means of {found.frequencies} can be published?",
+        subtitle=f"{found.published:,} means over {found.people:,} people.",
     )
 
 
-def _most_blocks(document: Plain) -> list[Block]:
-    all_of_them = document["attributes"] >= document["published"]
+def _most_blocks(found: LimitFound) -> list[Block]:
+    all_of_them = found.attributes >= found.published
     word = (
-        f"All {document['published']:,} can be published"
+        f"All {found.published:,} can be published"
         if all_of_them
-        else f"Publish at most {document['attributes']:,}"
+        else f"Publish at most {found.attributes:,}"
     )
-    return [
-        Box(Answer("pass" if all_of_them else "fail", word, document["sentence"], "How many?"), large=True)
-    ]
+    return [Box(Answer("pass" if all_of_them else "fail", word, found.sentence, "How many?"), large=True)]
 
 
-def _growth_blocks(document: Plain) -> list[Block]:
-    curve = document["curve"]
-    most, rate = document["attributes"], percent(document["rate"])
-    rules = [Rule(100 * document["power"], f"limit {percent(document['power'])}")]
+def _growth_blocks(found: LimitFound) -> list[Block]:
+    curve = found.curve
+    most, rate = found.attributes, percent(found.rate)
+    rules = [Rule(100 * found.power, f"limit {percent(found.power)}")]
     rules += [Rule(most, f"at most {most:,}", "x")] if most >= 1 else []
-    shares = {name: [100 * value for value in curve[name]] for name in ("power", "low", "high")}
+    power, low, high = ([100 * share for share in each] for each in (curve.power, curve.low, curve.high))
     figure = Figure(
         "People traced against means published",
         f"The share of the people in the data whom the attack names, if it may be wrong about {rate} of "
-        f"others. Band: 95 % interval over {document['trials']:,} simulated releases.",
+        f"others. Band: 95 % interval over {found.trials:,} simulated releases.",
         Axis("means published", log=True),
         Axis("people traced", "in 100", low=0.0),
-        (Series("traced", curve["attributes"], shares["power"], low=shares["low"], high=shares["high"]),),
+        (Series("traced", curve.attributes, power, low=low, high=high),),
         tuple(rules),
     )
     return [Drawn(laid_out(figure), titled=False)]
 
 
-def _limit_assumed(document: Plain) -> list[Block]:
+def _limit_assumed(found: LimitFound) -> list[Block]:
     done = [
-        f"Each mean is rounded to multiples of {document['round']:g}." if document["round"] else "",
-        f"Normal noise of spread {document['noise']:g} is added to each mean." if document["noise"] else "",
-        f"The means are those of a share of {document['subsample']:g} of the people."
-        if document["subsample"]
-        else "",
+        f"Each mean is rounded to multiples of {found.base:g}." if found.base else "",
+        f"Normal noise of spread {found.std:g} is added to each mean." if found.std else "",
+        f"The means are those of a share of {found.subsample:g} of the people." if found.subsample else "",
     ]
     return [
         Bullets(
             [
-                f"The attacker has somebody's attributes and {document['reference_people']:,} other people "
-                f"of the same population, and uses the attack “{document['attack']}”.",
+                f"The attacker has somebody's attributes and {found.reference_people:,} other people "
+                f"of the same population, and uses the attack “{found.attack}”.",
                 "Attributes are independent. If they are correlated, as neighbours on a genome are, the "
                 "simulation does not hold; tellall trace measures what an attack achieves there.",
                 *filter(None, done),
@@ -241,7 +236,7 @@ def _limit_assumed(document: Plain) -> list[Block]:
 # bounds
 
 
-def render_bounds(document: Plain) -> str:
+def render_bounds(found: BoundsFound) -> str:
     """The page of bounds: the noise that tables need, and the noise that is enough."""
     return render_blocks(
         (
@@ -249,23 +244,23 @@ def render_bounds(document: Plain) -> str:
             Section("noise", "Noise per cell", _bar_blocks),
             Section("guess", "What could still be guessed", _guess_blocks),
             Section("rates", "How the noise grows", _rate_blocks),
-            Section("repeat", "How to repeat this", repeat_blocks),
+            Section("repeat", "How to repeat this", lambda _: repeat_blocks(found, found.repeat)),
         ),
-        document,
+        found,
         title="How much noise do tables need?",
-        heading=f"How much noise do all {document['k']}-way tables need?",
+        heading=f"How much noise do all {found.k}-way tables need?",
         subtitle=(
-            f"{document['n']:,} people with {document['d']:,} yes/no attributes; "
-            f"ε = {document['epsilon']:g}, δ = {document['delta']:g}, one row replaced. "
+            f"{found.n:,} people with {found.d:,} yes/no attributes; "
+            f"ε = {found.epsilon:g}, δ = {found.delta:g}, one row replaced. "
             "Theorems, before any data."
         ),
     )
 
 
-def _noise_blocks(document: Plain) -> list[Block]:
-    least, noise = document["least_noise"]["per_cell"], document["gaussian"]
-    enough = noise["std"] if noise["std"] is not None else noise["laplace_std"]
-    kind = "normal" if noise["std"] is not None else "Laplace"
+def _noise_blocks(found: BoundsFound) -> list[Block]:
+    least, noise = found.least_noise.per_cell, found.gaussian
+    enough = noise.std if noise.std is not None else noise.laplace_std
+    kind = "normal" if noise.std is not None else "Laplace"
     return [
         Tiles(
             [
@@ -289,38 +284,37 @@ def _noise_blocks(document: Plain) -> list[Block]:
     ]
 
 
-def _bar_blocks(document: Plain) -> Iterator[Block]:
-    noise, half = document["gaussian"], document["sampled"]
-    rows = [
-        ("at least, for noise that is the same for all data", document["least_noise"]["per_cell"], "fail"),
-        ("tables of half the people, which promise nothing", half and half["rms"], "review"),
-        ("normal noise that is enough", noise["std"], "pass"),
+def _bar_blocks(found: BoundsFound) -> Iterator[Block]:
+    noise, half = found.gaussian, found.sampled
+    rows: list[tuple[str, float | None, str]] = [
+        ("at least, for noise that is the same for all data", found.least_noise.per_cell, "fail"),
+        ("tables of half the people, which promise nothing", half.rms if half else None, "review"),
+        ("normal noise that is enough", noise.std, "pass"),
     ]
     chart = bar_figure(
         "Noise per cell",
         "Standard deviations, in people. With less noise than the first bar, no such release is private.",
-        [Bar(label, value, number(value), kind) for label, value, kind in rows if value is not None],
+        [Bar(label, value, number(value), kind) for label, value, kind in rows if value],
         None,
         "people",
     )
     if chart is not None:
         yield Drawn(chart, titled=False)
-    if noise["largest"] is not None:
+    if noise.largest is not None:
         yield Paragraph(
-            f"With {percent(1 - noise['failure'])} probability no cell is off by more than "
-            f"{number(noise['largest'])} under normal noise. Laplace noise, which promises the same with "
-            f"δ = 0, needs {number(noise['laplace_std'])}."
+            f"With {percent(1 - noise.failure)} probability no cell is off by more than "
+            f"{number(noise.largest)} under normal noise. Laplace noise, which promises the same with "
+            f"δ = 0, needs {number(noise.laplace_std)}."
         )
 
 
-def _guess_blocks(document: Plain) -> list[Block]:
-    guess = document["row_guess"]
+def _guess_blocks(found: BoundsFound) -> list[Block]:
+    guess = found.row_guess
     says = "says nothing here" if guess >= 1 else f"is at most {percent(guess)}"
     return [
         Bullets(
             [
-                "Before any release a row is guessed right with probability "
-                f"{percent(document['prior_guess'])}.",
+                f"Before any release a row is guessed right with probability {percent(found.prior_guess)}.",
                 "The bound on naming a row that was guessed with probability 2/3 before "
                 f"{says} (contingency-tables, Lemma B.2).",
             ]
@@ -328,13 +322,13 @@ def _guess_blocks(document: Plain) -> list[Block]:
     ]
 
 
-def _rate_blocks(document: Plain) -> list[Block]:
+def _rate_blocks(found: BoundsFound) -> list[Block]:
     rows = [
         Line(
-            row["guarantee"],
-            (row["side"], _short(row["plain"]), _short(row["logged"]), row["formula"], row["citation"]),
+            row.guarantee,
+            (row.side, _short(row.plain), _short(row.logged), row.formula, row.citation),
         )
-        for row in document["rows"]
+        for row in found.rows
     ]
     return [
         Folded(

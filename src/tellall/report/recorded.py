@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Protocol
 
 from tellall.core import files
 from tellall.report.blocks import Block, Folded, Headed, Paragraph, Preformatted, Signature, Terms
@@ -11,6 +12,15 @@ __all__ = ["plan_blocks", "record_blocks", "repeat_blocks", "versions_of"]
 
 Plain = dict[str, Any]
 _SEED = "Draw the noise you publish with another seed: anybody who knows the seed can remove the noise."
+
+
+class Versioned(Protocol):
+    """A document that says which versions made it."""
+
+    @property
+    def tellall(self) -> str: ...
+    @property
+    def versions(self) -> Mapping[str, str]: ...
 
 
 def plan_blocks(document: Plain) -> list[Block]:
@@ -30,7 +40,7 @@ def record_blocks(document: Plain) -> list[Block]:
         ("command", document["command"]),
         *([("device", document["device"])] if document["device"] != "cpu" else []),
         ("seed", f"{document['seed']}. {_SEED}"),
-        ("versions", versions_of(document)),
+        ("versions", versions_of(document["tellall"], document["versions"])),
         ("public columns", columns),
         *([("left out", "; ".join(data["left_out"]))] if data["left_out"] else []),
         ("distinct public rows", f"{data['distinct_public_rows']:,} of {data['people']:,}"),
@@ -45,17 +55,17 @@ def record_blocks(document: Plain) -> list[Block]:
     ]
 
 
-def repeat_blocks(document: Plain) -> list[Block]:
+def repeat_blocks(made: Versioned, command: str, seed: int | None = None) -> list[Block]:
     """What repeats a page."""
     pairs = [
-        ("command", document["repeat"]),
-        *([("seed", f"{document['seed']}")] if "seed" in document else []),
-        ("versions", versions_of(document)),
+        ("command", command),
+        *([] if seed is None else [("seed", f"{seed}")]),
+        ("versions", versions_of(made.tellall, made.versions)),
     ]
     return [Terms(pairs, code=("command",))]
 
 
-def versions_of(document: Plain) -> str:
+def versions_of(tellall: str, versions: Mapping[str, str]) -> str:
     """The versions of everything that made a document."""
-    others = "".join(f", {name} {number}" for name, number in document["versions"].items())
-    return f"tellall {document['tellall']}{others}"
+    others = "".join(f", {name} {number}" for name, number in versions.items())
+    return f"tellall {tellall}{others}"

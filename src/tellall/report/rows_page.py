@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
+from tellall.attack.prove.row_files import AreaFound, RowsFound
 from tellall.core.amounts import count_of, percent
 from tellall.experiment.verdict import Answer, area_name
 from tellall.report.bars import Bar
@@ -14,14 +14,13 @@ from tellall.report.recorded import repeat_blocks
 
 __all__ = ["render_rows"]
 
-Plain = dict[str, Any]
 _LISTED, _DRAWN = 200, 20
 
 
-def render_rows(document: Plain) -> str:
-    """The page: how many people must be behind the tables, area by area, and from which tables."""
-    several = document["by"] is not None
-    of = f"{len(document['areas']):,} areas by {document['by']}. " if several else ""
+def render_rows(found: RowsFound, command: str) -> str:
+    """The page: how many people must be behind the tables, area by area; ``command`` repeats it."""
+    several = found.by is not None
+    of = f"{len(found.areas):,} areas by {found.by}. " if several else ""
     return render_blocks(
         (
             Section("answer", "", _answer_blocks),
@@ -29,19 +28,19 @@ def render_rows(document: Plain) -> str:
             Section("contradictions", "Cells that cannot all be right", _contradiction_blocks),
             Section("tables", "The tables", _table_blocks),
             Section("read", "How to read this", _reading_blocks),
-            Section("repeat", "How to repeat this", repeat_blocks),
+            Section("repeat", "How to repeat this", lambda _: repeat_blocks(found, command, found.seed)),
         ),
-        document,
+        found,
         title="What tables say on their own",
         heading="Which people must be behind these tables?",
-        subtitle=f"{of}{document['domain']:,} possible rows. Read from the tables alone.",
+        subtitle=f"{of}{found.domain:,} possible rows. Read from the tables alone.",
     )
 
 
-def _answer_blocks(document: Plain) -> list[Block]:
-    certain, people, areas = document["certain_people"], document["people"], document["areas"]
-    broken = sum(_contradicts(area) for area in areas)
-    unsettled = sum(not area["settled"] for area in areas)
+def _answer_blocks(found: RowsFound) -> list[Block]:
+    certain, people, areas = found.certain_people, found.people, found.areas
+    broken = sum(area.contradicts for area in areas)
+    unsettled = found.unsettled
     if broken == len(areas):
         answer = Answer("review", "The tables contradict each other", "So they say nothing about anybody.")
         return [Box(answer, large=True)]
@@ -58,18 +57,14 @@ def _answer_blocks(document: Plain) -> list[Block]:
     return [Box(Answer(kind, word, said), large=True)]
 
 
-def _contradicts(area: Plain) -> bool:
-    return bool(area["contradiction"] or "contradictory" in area["status_codes"])
-
-
-def _area_blocks(document: Plain) -> Iterator[Block]:
-    areas = sorted(document["areas"], key=lambda area: -area["certain_people"])
+def _area_blocks(found: RowsFound) -> Iterator[Block]:
+    areas = sorted(found.areas, key=lambda area: -area.certain_people)
     if len(areas) > 1:
         chart = bar_figure(
             "People who are certain",
             "People with a row in every solution, the areas with most of them first. The table has the same "
             "numbers.",
-            [Bar(_name(one), one["certain_people"], f"{one['certain_people']:,}") for one in areas[:_DRAWN]],
+            [Bar(_name(one), one.certain_people, f"{one.certain_people:,}") for one in areas[:_DRAWN]],
             None,
             "people",
         )
@@ -87,45 +82,45 @@ def _area_blocks(document: Plain) -> Iterator[Block]:
         yield Paragraph(f"{len(areas) - _LISTED:,} more areas are in the document.", soft=True)
 
 
-def _name(area: Plain) -> str:
-    return area_name(area["name"]) if area["name"] else "everybody"
+def _name(area: AreaFound) -> str:
+    return area_name(area.name) if area.name else "everybody"
 
 
-def _line(area: Plain) -> Line:
-    several = "several" if area["settled"] and not _contradicts(area) else "–"
+def _line(area: AreaFound) -> Line:
+    several = "several" if area.settled and not area.contradicts else "–"
     return Line(
         _name(area),
         (
-            "–" if area["people"] is None else f"{area['people']:,}",
-            *(f"{area[name]:,}" for name in ("possible", "certain", "certain_people")),
-            "one" if area["unique"] else area["solutions"] or several,
-            area["status"],
+            "–" if area.people is None else f"{area.people:,}",
+            f"{area.possible:,}",
+            f"{area.certain:,}",
+            f"{area.certain_people:,}",
+            "one" if area.unique else area.solutions or several,
+            area.status,
         ),
     )
 
 
-def _contradiction_blocks(document: Plain) -> Iterator[Block]:
+def _contradiction_blocks(found: RowsFound) -> Iterator[Block]:
     """How many cells clash; the document lists them, for those who made the tables."""
-    for area in document["areas"][:_LISTED]:
-        if area["contradiction"]:
-            tables = ", ".join(dict.fromkeys(cell["table"] for cell in area["contradiction"]))
-            cells = count_of(len(area["contradiction"]), "cell")
+    for area in found.areas[:_LISTED]:
+        if area.contradiction:
+            tables = ", ".join(dict.fromkeys(cell.table for cell in area.contradiction))
+            cells = count_of(len(area.contradiction), "cell")
             yield Paragraph(f"{_name(area)}: {cells} of {tables}. The document lists them.")
 
 
-def _table_blocks(document: Plain) -> list[Block]:
-    tables = [
-        Line(" × ".join(table["columns"]) or "all", (f"{table['cells']:,}",)) for table in document["tables"]
-    ]
-    columns = [Line(one["name"], (f"{one['values']:,}",)) for one in document["columns"]]
+def _table_blocks(found: RowsFound) -> list[Block]:
+    tables = [Line(" × ".join(table.columns) or "all", (f"{table.cells:,}",)) for table in found.tables]
+    columns = [Line(one.name, (f"{one.values:,}",)) for one in found.columns]
     return [
-        Listing("Tables", ("table", "cells"), tables, f"From {', '.join(document['files'])}."),
+        Listing("Tables", ("table", "cells"), tables, f"From {', '.join(found.files)}."),
         Listing("Columns", ("column", "values"), columns),
     ]
 
 
-def _reading_blocks(document: Plain) -> list[Block]:
-    gaps = list(dict.fromkeys(name for area in document["areas"] for name in area["missing"]))
+def _reading_blocks(found: RowsFound) -> list[Block]:
+    gaps = found.missing
     allowed = f"People may have no value of {', '.join(gaps)}. A table leaves out those who have none of its "
     allowed += "columns; a row is certain only if it is so whoever is left out."
     return [

@@ -63,7 +63,7 @@ def render_sweep(document: Row) -> str:
     )
 
 
-def _release_sections(document: Row, blocks: Callable[[Row, Row], Iterable[Block]]) -> list[Section]:
+def _release_sections(document: Row, blocks: Callable[[Row, Row], Iterable[Block]]) -> list[Section[Row]]:
     """A section for each release of a study."""
     return [
         Section(f"release-{place}", release["name"], partial(_about, blocks, release))
@@ -201,7 +201,7 @@ def _repeat_blocks(document: Row) -> list[Block]:
         ("command", document["command"]),
         ("seed", f"{document['seed']}"),
         *([("draws", f"{document['repeats']} of each protection")] if "repeats" in document else []),
-        ("versions", versions_of(document)),
+        ("versions", versions_of(document["tellall"], document["versions"])),
     ]
     return [Terms(pairs, code=("command",))]
 

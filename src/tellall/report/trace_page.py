@@ -246,6 +246,6 @@ def _repeat_blocks(document: dict[str, Any]) -> list[Block]:
         ("command", document["command"]),
         ("attack", attack),
         ("seed", f"{document['seed']}"),
-        ("versions", versions_of(document)),
+        ("versions", versions_of(document["tellall"], document["versions"])),
     ]
     return [Terms(pairs, code=("command",))]

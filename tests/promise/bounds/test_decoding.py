@@ -182,7 +182,7 @@ def test_lp_is_monotone_and_gives_up_where_it_must(alpha, gamma, beta):
     assert here.hamming <= bounds.lp(500, 100, 2 * beta, 20.0, alpha=alpha, gamma=gamma).hamming
     if gamma > alpha**2 / 4:
         assert here.hamming == 100
-        assert here.as_dict()["distance"] is None
+        assert here.as_json()["distance"] is None
 
 
 def test_recovery_counts_draws_within_alpha_n():

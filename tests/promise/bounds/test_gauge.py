@@ -114,7 +114,7 @@ def test_gauge_of_tables_counts_equations_and_caps_the_rank():
     assert gauge.method == "ridge"
     assert any("not have full rank" in note for note in gauge.notes)
     assert "no decoder beats" in str(gauge)
-    assert gauge.as_dict()["rank_cap"] == 22
+    assert gauge.as_json()["rank_cap"] == 22
 
 
 def test_rank_caps_are_reached_by_random_people_of_several_levels():
@@ -208,7 +208,7 @@ def test_mechanisms_are_predicted_as_they_would_be_published():
     assert sulq.promised == ta.guarantee_of(ta.SuLQ(1.0, 1e-6), ta.Marginals(3), people.public)
     assert "promised: ε = 1, δ = 1e-06" in str(sulq)
     assert not any("left out" in note for note in sulq.notes)
-    assert sulq.as_dict()["promised"]["epsilon"] == 1.0
+    assert sulq.as_json()["promised"]["epsilon"] == 1.0
     for protect in (ta.WalshNoise(std=3.0), ta.Combined(), ta.Swapping(0.5), ta.Subsample(0.5)):
         assert bounds.gauge(ta.Marginals(3), people, protect).std > 0.9
     assert bounds.gauge(ta.Marginals(3), people, ta.Subsample(0.5)).promised is None

@@ -97,7 +97,7 @@ def test_least_singular_values_of_row_products(d, order):
     found = bounds.row_products(d, order, draws=5, rng=d)
     assert found.n == math.comb(d, order) // 4
     assert abs(found.off) < 0.2, str(found)
-    assert len(found.as_dict()["intervals"]) == 5
+    assert len(found.as_json()["intervals"]) == 5
 
 
 @pytest.mark.slow

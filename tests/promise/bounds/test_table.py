@@ -171,7 +171,7 @@ def test_every_rate_says_that_it_is_one_and_the_rest_that_it_is_not():
     told = " ".join(text.split())
     assert all(row.formula in told and row.citation in told for row in table.rows)
     assert table.least_noise.label.startswith("certified")
-    json.dumps(table.as_dict(), allow_nan=False)
+    json.dumps(table.as_json(), allow_nan=False)
 
 
 def test_the_certified_lower_bound_is_below_what_the_gaussian_mechanism_does():
@@ -239,10 +239,10 @@ def test_edges():
     assert pure.gaussian.std is None
     assert pure.rows[5].logged is None
     assert math.isfinite(pure.rows[7].logged)
-    json.dumps(pure.as_dict(), allow_nan=False)
+    json.dumps(pure.as_json(), allow_nan=False)
     assert "–" in str(pure)
     assert bounds.table(1, 3, 2, 1.0, 1e-6).sampled is None
-    json.dumps(bounds.table(10**15, 60, 40, 1e-12, 1e-300).as_dict(), allow_nan=False)
+    json.dumps(bounds.table(10**15, 60, 40, 1e-12, 1e-300).as_json(), allow_nan=False)
     assert bounds.blr(10, 20, 2, 0.1).vacuous
     assert bounds.blr(10, 20, 2, 0.1).mse == 100
     assert bounds.prior_guess(1) == 0.75

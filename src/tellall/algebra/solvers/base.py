@@ -12,6 +12,7 @@ from tellall.algebra.operators.base import Array, IntArray, LinearOperator
 from tellall.core.checks import one_of
 from tellall.core.errors import invalid
 from tellall.core.reasons import UNSETTLED
+from tellall.core.records import Record
 
 __all__ = [
     "SETTLED",
@@ -40,7 +41,7 @@ _USUAL = {"not converged": "not-converged", "contradictory": "contradictory", "u
 
 
 @dataclass(frozen=True)
-class Status:
+class Status(Record):
     """How a solve ended, in one word, with advice if it did not end well.
 
     ``word`` is "solved", "trusted" (solved, and the confidences passed their checks), "not converged",

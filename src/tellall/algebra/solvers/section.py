@@ -57,7 +57,7 @@ class SectionBound:
             f"SectionBound: α ≤ {self.alpha:.4f}; no guarantee from {percent(self.gamma, 2)} wrong values on"
         )
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, Any]:
         """The numbers for JSON, without the witness."""
         return {"alpha": self.alpha, "half_mass": self.half_mass, "gamma": self.gamma}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from tellall.core.checkpoint import Checkpoint, checkpoint_key
 from tellall.core.checks import is_whole
 from tellall.core.errors import invalid
 from tellall.core.jobs import Workers, run
+from tellall.core.records import Record, read
 from tellall.core.tasks import Failed, Task
 from tellall.core.work import Progress
 from tellall.people.bands import Bands
@@ -30,7 +31,7 @@ Tables = Release | CountTable | Sequence[Release | CountTable]
 
 
 @dataclass(frozen=True)
-class AreaRows:
+class AreaRows(Record):
     """What the tables of one area say about its rows; a row is given by its index in the joint domain.
 
     Attributes
@@ -186,20 +187,11 @@ def _work(payload: tuple[str, list[CountTable], _Asked]) -> dict[str, Any]:
         may_be_missing=asked.may_be_missing,
         interruptible=False,
     )
-    return asdict(_summary(name, found, asked))
+    return _summary(name, found, asked).as_json()
 
 
 def _parsed(piece: dict[str, Any]) -> AreaRows:
-    return AreaRows(
-        **{
-            **piece,
-            "status": Status(**{**piece["status"], "why": tuple(piece["status"]["why"])}),
-            "certain": tuple((int(row), int(least)) for row, least in piece["certain"]),
-            "likely": tuple((int(row), float(a), float(b)) for row, a, b in piece["likely"]),
-            "contradiction": tuple(PublishedCell(*cell) for cell in piece["contradiction"]),
-            "missing": tuple(piece["missing"]),
-        }
-    )
+    return read(AreaRows, piece, what="area")
 
 
 def _summary(name: str, found: PossibleRows, asked: _Asked) -> AreaRows:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +20,7 @@ from tellall.attack.prove.ranges import Ranges, find_ranges
 from tellall.attack.prove.reasons import contradicting_rows
 from tellall.core.checks import is_whole, whole
 from tellall.core.errors import invalid
+from tellall.core.records import ENDLESS, Meaning, Record
 from tellall.people.bands import Bands
 from tellall.people.dataset import Dataset, Public
 from tellall.people.matching import code_people
@@ -67,13 +68,14 @@ class LikelyRow(NamedTuple):
     baseline: float
 
 
-class PublishedCell(NamedTuple):
-    """A published cell: its table, its value of each column, and its least and largest count."""
+@dataclass(frozen=True)
+class PublishedCell(Record):
+    """A published cell and the counts that it leaves possible."""
 
     table: str
-    cell: dict[str, str]
-    low: float
-    high: float
+    cell: Annotated[dict[str, str], Meaning("Its value of each column.")]
+    low: Annotated[float, Meaning("The least count.", unit="people")]
+    high: Annotated[float, Meaning("The largest count.", unit="people"), ENDLESS]
 
 
 @dataclass(frozen=True)

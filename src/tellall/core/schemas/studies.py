@@ -6,11 +6,10 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from tellall.core.schemas.documents import People, StatusCodes, Told
+from tellall.core.schemas.documents import People, Told
 
 __all__ = [
     "CalibrateDocument",
-    "RowsDocument",
     "SweepDocument",
 ]
 
@@ -305,67 +304,3 @@ class CalibrateDocument(_StudyModel):
     exposed_limit: ExposedLimit = None
     releases: list[CalibratedRelease | CalibratedAreas]
     skipped: list[UnansweredDocument]
-
-
-class RowsColumn(_StudyModel):
-    """A column of the joint domain, and how many values it has."""
-
-    name: str
-    values: Annotated[int, Field(ge=1)]
-
-
-class RowsTable(_StudyModel):
-    """A published table."""
-
-    columns: list[str]
-    cells: Annotated[int, Field(ge=1)]
-
-
-class RowsCell(_StudyModel):
-    """A published cell and the counts it leaves possible; null: there is no largest."""
-
-    table: str
-    cell: dict[str, str]
-    low: float
-    high: float | None
-
-
-class RowsArea(_StudyModel):
-    """What the tables of one area say about its rows."""
-
-    name: str
-    status: str
-    status_word: Annotated[str, Field(description="How the search ended, in one word.")] = ""
-    status_advice: Annotated[str, Field(description="What to do about it.")] = ""
-    status_codes: StatusCodes = []
-    settled: Annotated[bool, Field(description="Whether every bound is reached.")]
-    people: Annotated[int, Field(ge=0)] | None
-    possible: Annotated[int, Field(ge=0, description="Rows that can occur.")]
-    certain: Annotated[int, Field(ge=0, description="Rows in every solution.")]
-    certain_people: Annotated[int, Field(ge=0, description="The least number of people in these rows.")]
-    unique: Annotated[bool, Field(description="Whether there is exactly one solution.")]
-    solutions: Annotated[str, Field(description="How many there are, in words, if they were counted.")]
-    open: Annotated[int, Field(ge=0, description="Rows whose bounds may not be reached.")]
-    contradiction: Annotated[list[RowsCell], Field(description="Cells that cannot all be right.")]
-    steps: Annotated[int, Field(ge=0)]
-    missing: Annotated[list[str], Field(description="Columns that people may have no value of.")] = []
-
-
-class RowsDocument(_StudyModel):
-    """What published tables say on their own, without any row."""
-
-    model_config = ConfigDict(title="tellall rows")
-
-    schema_version: Literal[2]
-    document: Literal["rows"]
-    tellall: str
-    versions: dict[str, str]
-    seed: Annotated[int, Field(ge=0)]
-    files: list[str]
-    by: Annotated[str | None, Field(description="The column whose values are the areas.")]
-    columns: list[RowsColumn]
-    tables: list[RowsTable]
-    domain: Annotated[int, Field(ge=1, description="Rows of the joint domain.")]
-    areas: list[RowsArea]
-    people: Annotated[int, Field(ge=0)]
-    certain_people: Annotated[int, Field(ge=0)]

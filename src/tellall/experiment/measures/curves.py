@@ -3,19 +3,64 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from tellall.attack.blackbox.estimate import estimate_profile
+from tellall.core.records import ENDLESS, Meaning, Record
 from tellall.promise.least_squares.base import PrivateLeastSquares
 from tellall.promise.least_squares.noisy import GaussianLeastSquares
 
-__all__ = ["profile_curves"]
+__all__ = ["ProfileCurve", "profile_curves"]
 
 _POINTS, _TRIED = 41, 9  # places of the exact curve, and of the estimate
 _COMMON = (1e-2, 1e-3, 1e-5, 1e-6)  # values of δ that people ask for
+
+
+@dataclass(frozen=True)
+class CommonDelta(Record):
+    """The ε that is promised at a value of δ that people ask for."""
+
+    delta: float
+    epsilon: Annotated[float, ENDLESS]
+
+
+@dataclass(frozen=True)
+class ExactCurve(Record):
+    """δ at each ε: no attack of any kind gets above it."""
+
+    epsilon: tuple[float, ...]
+    delta: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class EstimatedCurve(Record):
+    """What one attack got from draws, and what that proves."""
+
+    epsilon: tuple[float, ...]
+    delta: tuple[float, ...]
+    lower: Annotated[tuple[float, ...], Meaning("Bounds below δ that hold together with confidence 99 %.")]
+    draws: int
+
+    def proving(self) -> EstimatedCurve:
+        """The places whose lower bound is above zero."""
+        kept = [place for place in zip(self.epsilon, self.delta, self.lower, strict=True) if place[2] > 0]
+        epsilon, delta, lower = zip(*kept, strict=True) if kept else ((), (), ())
+        return EstimatedCurve(epsilon, delta, lower, self.draws)
+
+
+@dataclass(frozen=True)
+class ProfileCurve(Record):
+    """What one method promises at every ε, and how much of it an attack on draws achieves."""
+
+    method: str
+    common: tuple[CommonDelta, ...]
+    told_apart: Annotated[float, Meaning("How often the best attack is right about whether one was there.")]
+    exact: ExactCurve
+    estimated: EstimatedCurve
 
 
 def profile_curves(
@@ -26,7 +71,7 @@ def profile_curves(
     largest: float = 2.0,
     draws: int = 20_000,
     rng: int = 0,
-) -> list[dict[str, Any]]:
+) -> tuple[ProfileCurve, ...]:
     """The profile of each method from ε = 0 on: exact, and estimated from draws by an attack.
 
     Parameters
@@ -57,17 +102,17 @@ def profile_curves(
         samplers = same.sampler(table, target), same.sampler(without, emptied)
         seen = estimate_profile(*samplers, tried, draws, rng=rng)
         found.append(
-            {
-                "method": method.name,
-                "common": [{"delta": goal, "epsilon": exact.epsilon(goal)} for goal in _COMMON],
-                "told_apart": 0.5 + 0.5 * float(exact.delta(0.0)),
-                "exact": {"epsilon": grid.tolist(), "delta": np.asarray(exact.delta(grid)).tolist()},
-                "estimated": {
-                    "epsilon": tried.tolist(),
-                    "delta": np.asarray(seen.delta(tried)).tolist(),
-                    "lower": np.asarray(seen.lower(tried)).tolist(),
-                    "draws": draws,
-                },
-            }
+            ProfileCurve(
+                method.name,
+                tuple(CommonDelta(goal, exact.epsilon(goal)) for goal in _COMMON),
+                0.5 + 0.5 * float(exact.delta(0.0)),
+                ExactCurve(tuple(grid.tolist()), tuple(np.asarray(exact.delta(grid)).tolist())),
+                EstimatedCurve(
+                    tuple(tried.tolist()),
+                    tuple(np.asarray(seen.delta(tried)).tolist()),
+                    tuple(np.asarray(seen.lower(tried)).tolist()),
+                    draws,
+                ),
+            )
         )
-    return found
+    return tuple(found)

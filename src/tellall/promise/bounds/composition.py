@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from tellall.core.checks import above_zero, at_least_zero, share
 from tellall.core.errors import invalid
-from tellall.promise.record import NumberRecord
+from tellall.core.records import Record
 
 __all__ = [
     "Composition",
@@ -30,7 +30,7 @@ class GaussianRelease:
 
 
 @dataclass(frozen=True)
-class Composition(NumberRecord):
+class Composition(Record):
     """The privacy of several releases about the same people, taken together."""
 
     epsilon: float  # what is promised: the least ε of all rules, at the δ asked for

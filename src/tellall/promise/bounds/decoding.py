@@ -14,7 +14,7 @@ from tellall.core.amounts import percent
 from tellall.core.checks import at_least_zero, share, whole
 from tellall.core.errors import invalid
 from tellall.core.intervals import clopper_pearson
-from tellall.promise.record import NumberRecord
+from tellall.core.records import Record
 from tellall.release.protections.protection import Rng, as_rng
 
 __all__ = [
@@ -101,7 +101,7 @@ def hamming_from_norm(error: float, least_singular_value: float = 1.0, *, n: int
 
 
 @dataclass(frozen=True)
-class LpBound(NumberRecord):
+class LpBound(Record):
     """What LP decoding guarantees when some values are arbitrarily wrong; g = α − 2√γ."""
 
     hamming: float  # the most people it gets wrong: the smaller of the two bounds, floored and at most n
@@ -140,7 +140,7 @@ def lp(m: int, n: int, beta: float, least_singular_value: float, *, alpha: float
 
 
 @dataclass(frozen=True)
-class Recovery(NumberRecord):
+class Recovery(Record):
     """How often an attack comes within alpha · n of the secret: Definition 1 as a number."""
 
     alpha: float  # the fraction of people that may be wrong

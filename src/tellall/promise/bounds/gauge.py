@@ -13,11 +13,11 @@ import numpy.typing as npt
 from tellall.algebra.operators.base import Array, LinearOperator
 from tellall.algebra.operators.compose import Stack
 from tellall.core.errors import invalid
+from tellall.core.records import Record
 from tellall.people.bits import group_rows
 from tellall.people.dataset import Dataset, Public, as_public
 from tellall.promise.bounds.limit import Separation, accuracy_limit, separation
 from tellall.promise.bounds.prediction import predict
-from tellall.promise.record import NumberRecord
 from tellall.release.equations import Equations
 from tellall.release.protections.calibrated import SuLQ
 from tellall.release.protections.guarantee import Guarantee, guarantee_of
@@ -42,7 +42,7 @@ __all__ = [
 
 
 @dataclass(frozen=True)
-class Gauge(NumberRecord):
+class Gauge(Record):
     """What a planned release lets an attacker do, from its equations and its noise alone.
 
     `accuracy` is predicted for plain least squares, `with_prior` for least squares with the prior; no decoder

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +13,7 @@ from tellall.algebra.operators.base import Array, LinearOperator
 from tellall.algebra.solvers.singular_values import Ritz, bidiagonalise, missed_share
 from tellall.core.checks import above_zero, share, whole
 from tellall.core.errors import invalid
-from tellall.promise.record import NumberRecord
+from tellall.core.records import NOT_WRITTEN, Record
 from tellall.release.protections.protection import Rng, as_rng
 
 __all__ = [
@@ -26,14 +26,14 @@ GRAM_LIMIT = 10_000  # columns up to which the Gram matrix is factorised
 
 
 @dataclass(frozen=True, eq=False)
-class SingularValues(NumberRecord):
+class SingularValues(Record):
     """The largest and the least singular value of an m × n operator, each in an interval."""
 
     largest: float  # the maximum of ‖A x‖ over unit vectors x, estimated
     least: float  # the minimum; zero for m < n
     largest_interval: tuple[float, float]  # where the true values lie
     least_interval: tuple[float, float]
-    least_vector: Array  # a unit vector x whose ‖A x‖ is the least found
+    least_vector: Annotated[Array, NOT_WRITTEN]  # a unit vector x whose ‖A x‖ is the least found
     method: str  # "dense", "gram" or "lanczos"
     certainty: str  # what is claimed about the intervals, in words
     residuals: tuple[float, float] | None = None  # Lanczos: how near `largest`, `least` a singular value lies
@@ -53,10 +53,6 @@ class SingularValues(NumberRecord):
         low, high = self.least_interval
         least, largest = f"{self.least:.6g} (in [{low:.6g}, {high:.6g}])", f"{self.largest:.6g}"
         return f"SingularValues: {least} to {largest}, by {self.method}"
-
-    def as_dict(self) -> dict[str, Any]:
-        """The numbers for JSON, without the vector."""
-        return {name: value for name, value in super().as_dict().items() if name != "least_vector"}
 
 
 def singular_values(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tellall.core.checks import above_zero, share, whole
 from tellall.core.errors import invalid
-from tellall.promise.record import NumberRecord
+from tellall.core.records import Record
 
 __all__ = [
     "Blr",
@@ -66,7 +66,7 @@ def as_epsilon(value: float) -> float:
 
 
 @dataclass(frozen=True)
-class Blr(NumberRecord):
+class Blr(Record):
     """What the mechanism of Blum, Ligett and Roth guarantees for all k-way tables."""
 
     alpha: float  # the error of every fraction, with probability 1 − alpha²
@@ -112,7 +112,7 @@ def blr(n: int, d: int, k: int, epsilon: float, constant: float = 1.0, vc: float
 
 
 @dataclass(frozen=True)
-class Sampled(NumberRecord):
+class Sampled(Record):
     """The errors of tables of half the people, scaled up, and how much they can give away."""
 
     people: int  # in the sample
@@ -147,7 +147,7 @@ def sampled(n: int, d: int, k: int, failure: float = 0.05) -> Sampled:
 
 
 @dataclass(frozen=True)
-class NoisyTables(NumberRecord):
+class NoisyTables(Record):
     """Independent noise on every cell, enough for (ε, δ) when one row is replaced."""
 
     std: float | None  # of the Gaussian noise; None for δ = 0, which no Gaussian noise reaches

@@ -97,7 +97,7 @@ class RowProducts:
             f"1 − √(n/m) = {self.expected:.4f}, off by {percent(self.off, 1, '+')}"
         )
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, Any]:
         """The numbers for JSON."""
         numbers = ("d", "order", "m", "n", "median", "expected", "sure")
         return {

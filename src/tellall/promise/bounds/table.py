@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from textwrap import wrap
 
 import numpy as np
 
 from tellall.core.checks import at_least_zero, share, whole
+from tellall.core.made import Repeatable
+from tellall.core.records import Record
 from tellall.promise.bounds.mechanisms import (
     Blr,
     NoisyTables,
@@ -20,10 +22,10 @@ from tellall.promise.bounds.mechanisms import (
     noisy_tables,
     sampled,
 )
-from tellall.promise.record import NumberRecord
 
 __all__ = [
     "LABEL",
+    "BoundsFound",
     "LeastNoise",
     "Rate",
     "Table",
@@ -41,7 +43,7 @@ _MOST_STEPS = 1_000_000
 
 
 @dataclass(frozen=True)
-class Rate(NumberRecord):
+class Rate(Record):
     """One entry of Table 1: the noise per cell that a guarantee needs (lower) or that suffices (upper)."""
 
     guarantee: str  # what the attacker is kept from
@@ -112,7 +114,7 @@ def _private(sizes: TableSizes, epsilon: float, delta: float) -> Iterator[Rate]:
 
 
 @dataclass(frozen=True)
-class LeastNoise(NumberRecord):
+class LeastNoise(Record):
     """The least noise of any (ε, δ)-private release of all tables whose noise ignores the data."""
 
     per_cell: float  # root mean squared error per cell of C_k, averaged over cells
@@ -230,7 +232,7 @@ def prior_guess(d: int) -> float:
 
 
 @dataclass(frozen=True)
-class Table(NumberRecord):
+class Table(Record):
     """Lower and upper bounds on the noise per cell of all k-way tables."""
 
     n: int
@@ -282,6 +284,17 @@ class Table(NumberRecord):
         yield f"synthetic data (BLR, constant 1: a rate): {self.blr.distortion:.4g}{useless}"
         says = "says nothing" if self.row_guess >= 1 else f"{self.row_guess:.4g}"
         yield f"a row guessed with probability 2/3 before is named with at most: {says} (Lemma B.2)"
+
+
+@dataclass(frozen=True)
+class BoundsFound(Table, Repeatable):
+    """The noise that tables need, and the noise that is enough, as a document."""
+
+    @classmethod
+    def of(cls, found: Table, repeat: str) -> BoundsFound:
+        """A table as a document."""
+        numbers = {part.name: getattr(found, part.name) for part in fields(found)}
+        return cls(**numbers, command="bounds", repeat=repeat)
 
 
 def table(n: int, d: int, k: int, epsilon: float, delta: float) -> Table:

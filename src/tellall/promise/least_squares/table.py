@@ -6,19 +6,20 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from textwrap import wrap
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from tellall.core.checks import share
 from tellall.core.errors import NoAnswer, invalid
+from tellall.core.records import ENDLESS, Meaning, Record
 from tellall.promise.least_squares.base import PrivateLeastSquares
 from tellall.promise.least_squares.noisy import GaussianLeastSquares
 from tellall.promise.least_squares.projected import ProjectedLeastSquares
 from tellall.promise.least_squares.sketched import SketchedLeastSquares
 from tellall.promise.privacy.impossibility import RELATIVE_NOTE, least_error, unbounded_neighbour
 from tellall.promise.privacy.records import influence
-from tellall.promise.record import NumberRecord
 from tellall.release.profile import as_epsilons
 
 __all__ = [
@@ -32,21 +33,21 @@ _WIDTH = 80  # letters in a line of a terminal
 
 
 @dataclass(frozen=True)
-class ProfileRow(NumberRecord):
+class ProfileRow(Record):
     """One method on one data set."""
 
     name: str
-    deltas: tuple[float, ...]  # δ at each ε of the table
-    epsilons: tuple[float, ...]  # ε at each δ of the table
-    pure_epsilon: float  # where δ reaches 0 exactly; infinite if it never does
-    error: float  # E‖x̃ − x‖², the squared distance to the exact coefficients
+    deltas: Annotated[tuple[float, ...], Meaning("δ at each ε of the table.")]
+    epsilons: Annotated[tuple[Annotated[float, ENDLESS], ...], Meaning("ε at each δ of the table.")]
+    pure_epsilon: Annotated[float, Meaning("Where δ reaches 0 exactly."), ENDLESS]
+    error: Annotated[float, Meaning("E‖x̃ − x‖², the squared distance to the exact coefficients."), ENDLESS]
     worst_record: int | None
     leverage: float | None
     residual_share: float | None
 
 
 @dataclass(frozen=True)
-class ProfileTable(NumberRecord):
+class ProfileTable(Record):
     """What each method promises and costs on one data set; `str` gives the table."""
 
     at_epsilons: tuple[float, ...]

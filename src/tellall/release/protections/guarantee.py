@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tellall.core.checks import above_zero, share
+from tellall.core.records import Record
 from tellall.people.dataset import Public
 from tellall.release.protections.protection import Protection, as_protections, prepare
 from tellall.release.statistics.among import Among
@@ -29,7 +30,7 @@ REPLACED = "one row replaced"
 
 
 @dataclass(frozen=True)
-class Guarantee:
+class Guarantee(Record):
     """(ε, δ)-differential privacy.
 
     Attributes

@@ -6,9 +6,11 @@ Codes decide, and sentences only say: no part of tellall reads a sentence back.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any
+from typing import Annotated, Any, Literal
+
+from tellall.core.records import WRITTEN, Meaning, Record
 
 __all__ = ["KINDS", "UNSETTLED", "WORDS", "Kind", "Reason", "worst_reason"]
 
@@ -19,7 +21,7 @@ WORDS = ("pass", "review", "fail")  # the words of verdicts, the worst last
 class Kind:
     """One kind of reason: the verdict that it gives, what decided in a few words, and what to look at."""
 
-    word: str
+    word: Literal["review", "fail"]
     decided: str
     look_at: str
 
@@ -156,19 +158,10 @@ _PLACES = {code: place for place, code in enumerate(KINDS)}
 
 
 @dataclass(frozen=True)
-class Reason:
-    """Why something does not pass: a code that decides, and a sentence for people.
+class Reason(Record):
+    """Why something does not pass: a code that decides and a sentence that says it.
 
-    Attributes
-    ----------
-    code
-        Which reason, one of `KINDS`.
-    sentence
-        The reason in a sentence; two reasons may be the same and say it differently.
-    release
-        What was published, by name; empty for all of it.
-    cells, of
-        How many published cells it is about, of how many; 0: it is not about cells.
+    Two reasons may be the same and say it differently.
 
     Examples
     --------
@@ -177,14 +170,16 @@ class Reason:
     ('review', 'not attacked')
     """
 
-    code: str
+    code: Annotated[str, Meaning("One of the codes that the documents list.")]
     sentence: str = field(compare=False)
-    release: str = ""
-    cells: int = 0
-    of: int = 0
+    release: Annotated[str, Meaning("What was published, by name; empty: all of it.")] = ""
+    cells: Annotated[int, Meaning("How many published cells it is about; 0: none.", least=0)] = 0
+    of: Annotated[int, Meaning("Of how many published cells.", least=0)] = 0
 
     @property
-    def word(self) -> str:
+    def word(
+        self,
+    ) -> Annotated[Literal["review", "fail"], Meaning("The verdict that it gives."), WRITTEN]:
         """The verdict that it gives: "review" or "fail"."""
         return KINDS[self.code].word
 
@@ -194,7 +189,7 @@ class Reason:
         return KINDS[self.code].decided
 
     @property
-    def look_at(self) -> str:
+    def look_at(self) -> Annotated[str, Meaning("What to look at, or to do."), WRITTEN]:
         """What to look at, or to do."""
         return KINDS[self.code].look_at
 
@@ -202,12 +197,6 @@ class Reason:
     def rank(self) -> tuple[int, int]:
         """How much it weighs: first its verdict, then its place in the list of reasons."""
         return WORDS.index(self.word), -_PLACES[self.code]
-
-    def as_json(self) -> dict[str, Any]:
-        """The reason as plain data."""
-        known = asdict(self)
-        code, sentence = known.pop("code"), known.pop("sentence")
-        return {"code": code, "sentence": sentence, "look_at": self.look_at, "word": self.word, **known}
 
     @classmethod
     def from_json(cls, plain: Mapping[str, Any]) -> Reason:

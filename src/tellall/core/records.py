@@ -43,6 +43,7 @@ __all__ = [
     "ALWAYS",
     "ENDLESS",
     "IF_KNOWN",
+    "MAYBE_WHOLE",
     "NOT_WRITTEN",
     "UNKNOWN",
     "VERSION",
@@ -153,6 +154,13 @@ class _Null:
         return self.number if value is None else value
 
 
+class _MaybeWhole:
+    """A number that is read as it was written: 7 as 7, and not as 7.0."""
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return handler.generate_schema(int | float)
+
+
 @dataclass(frozen=True)
 class WrittenAs:
     """How a field is written, where that is not as it is; ``read`` makes it again of what was written.
@@ -178,6 +186,7 @@ class WrittenAs:
 
 
 ALWAYS, IF_KNOWN, NOT_WRITTEN, WRITTEN = _Always(), _IfKnown(), _NotWritten(), _Written()
+MAYBE_WHOLE = _MaybeWhole()
 ENDLESS, UNKNOWN = _Null(math.inf), _Null(math.nan)  # null is: no end; nobody knows
 
 
@@ -257,7 +266,8 @@ def _parts_of(kind: Any) -> tuple[_Part, ...]:
         said = getattr(hint, "__metadata__", ())
         if NOT_WRITTEN in said:
             continue
-        meaning = next((one for one in said if isinstance(one, Meaning)), Meaning())
+        # what the field says comes after what its type says
+        meaning = next((one for one in reversed(said) if isinstance(one, Meaning)), Meaning())
         write = next((one.write for one in said if isinstance(one, WrittenAs)), _as_it_is)
         marks = ALWAYS in said, IF_KNOWN in said
         found.append(_Part(name, field, hint, meaning.key or name, meaning, *marks, write))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -17,7 +17,7 @@ from tellall.experiment.measures.counts import Counts
 from tellall.experiment.measures.disclosure import told_of_areas
 from tellall.experiment.measures.proofs import Proofs
 from tellall.experiment.measures.reliability import merge_bins
-from tellall.experiment.outcome import Outcome
+from tellall.experiment.outcome import Outcome, columns, counts_of
 from tellall.experiment.plans.plan import Plan
 from tellall.experiment.trial import strongest
 from tellall.experiment.verdict import JudgedArea, Limits, Verdict, area_name, judge, with_cells
@@ -37,20 +37,10 @@ __all__ = [
 
 _USUAL = Limits(0.05)
 SAME_SECRET = "everybody has the same secret: whoever knows the most common value knows all"
-_NUMBERS = (
-    "accuracy",
-    "baseline",
-    "baseline_accuracy",
-    "advantage",
-    "low",
-    "high",
-    "exposed",
-    "named",
-    "named_right",
-    "proved",
-    "status",
-)
-_GIVEN_AWAY = ("exposed", "named_right", "proved")
+_COUNTED = tuple(name for name, _ in columns(areas=True))
+_SCORES = ("accuracy", "baseline", "baseline_accuracy", "advantage", "low", "high")
+_NUMBERS = (*_SCORES, *_COUNTED, "named", "named_right", "status")
+_GIVEN_AWAY = (*_COUNTED, "named_right")
 
 
 @dataclass(frozen=True)
@@ -142,9 +132,7 @@ class Finding:
                     "accuracy": one.accuracy,
                     "advantage": one.advantage,
                     "interval": list(one.interval),
-                    "proved": one.proved,
-                    "exposed": one.exposed_people,
-                    "learnt": self.limits.count(one.learnt),
+                    **counts_of(one, self.limits.count),
                     "status": str(one.status),
                     "status_codes": list(one.status.why),
                     "reliability": [asdict(part) for part in merge_bins(one.reliability)],
@@ -255,7 +243,7 @@ class AreaFindings:
 def area_table(by: str, areas: Sequence[AreaFindings], judged: Sequence[JudgedArea]) -> dict[str, Any]:
     """The table of areas, in their order, as plain data; counts are told as far as they name nobody."""
     attacked = [area for area in judged if area.reason is None]
-    found = [[_area_finding(finding) for finding in area.findings] for area in areas]
+    found = [[_area_finding(one, one.limits.count) for one in area.findings] for area in areas]
     told = told_of_areas([area.people for area in areas], found, ("name",), _GIVEN_AWAY)
     return {
         "by": by,
@@ -302,7 +290,7 @@ def area_csv(rows: Sequence[dict[str, Any]]) -> str:
     return text.getvalue()
 
 
-def _area_finding(finding: Finding | Skipped) -> dict[str, Any]:
+def _area_finding(finding: Finding | Skipped, sensitive: Callable[[Counts], float]) -> dict[str, Any]:
     if isinstance(finding, Skipped):
         return {"name": finding.name, "outcome": "skipped", "reason": finding.reason}
     found = finding.outcome
@@ -314,10 +302,9 @@ def _area_finding(finding: Finding | Skipped) -> dict[str, Any]:
         "baseline_accuracy": found.baselines[found.baseline],
         "advantage": found.advantage,
         "interval": list(found.interval),
-        "exposed": found.exposed_people,
+        **counts_of(found, sensitive, areas=True),
         "named": found.named,
         "named_right": found.named_right,
-        "proved": found.proved,
         "status": str(found.status),
         "status_codes": list(found.status.why),
     }

@@ -1,18 +1,25 @@
-"""Outcome: what an attack achieved on a set of releases, averaged over draws; no single person is in it."""
+"""Outcome: what an attack achieved on a set of releases, averaged over draws; no single person is in it.
+
+Every part of an outcome is declared once, in `Outcome`: what it is, in which unit, and how those of several
+draws, and of several areas, become one. What tables count is declared once too, in `Counted`. Means over
+draws, sums over areas, JSON, its schema and the columns of tables follow.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
+from functools import cache, partial
 from statistics import fmean
-from typing import Any
+from typing import Annotated, Any, TypeVar, get_type_hints
 
 from tellall.algebra.solvers.base import Status
 from tellall.attack.reconstruct.attack import Reconstruction
 from tellall.core.amounts import count_of
 from tellall.core.reasons import Reason
-from tellall.experiment.measures.counts import Counts, add_counts, mean_count, mean_counts, sum_counts
+from tellall.core.records import NOT_WRITTEN, UNKNOWN, WRITTEN, Meaning, Record, WrittenAs, plain, read
+from tellall.experiment.measures.counts import Counts, People, add_counts, mean_count, mean_counts, sum_counts
 from tellall.experiment.measures.hits import Hits, Total
 from tellall.experiment.measures.intervals import CHANCE, Luck
 from tellall.experiment.measures.proofs import Proofs
@@ -21,453 +28,163 @@ from tellall.experiment.measures.risk import LEVELS, Risk
 from tellall.experiment.measures.utility import ReaderLoss
 from tellall.promise.bounds.decoding import Recovery, recovery
 
-__all__ = ["ALPHAS", "CURVE", "Foreseen", "Outcome", "Promised", "add_up"]
+__all__ = [
+    "ALPHAS",
+    "CURVE",
+    "CountColumn",
+    "Counted",
+    "Foreseen",
+    "Outcome",
+    "Promised",
+    "add_up",
+    "columns",
+    "counts_of",
+]
 
 CURVE = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.975, 0.99, 0.995, 0.999)  # confidences at which people are counted
 ALPHAS = (0.01, 0.05, 0.1, 0.25)  # shares of the people that an attack may have wrong
 
-
-@dataclass(frozen=True)
-class Foreseen:
-    """What the equations and the noise of a release let one expect before it is attacked.
-
-    Attributes
-    ----------
-    equations, people, groups
-        Published values that say something about the secret, people, and groups of people that can be told
-        apart.
-    rank_cap, rank
-        The most unknowns that can be solved for, whatever the people; and the rank with these people.
-    accuracy
-        Predicted for least squares with the prior.
-    limit
-        What no decoder beats on average over random secrets; None if that is not known.
-    rate
-        The rate of the secret behind the last two.
-    ignored
-        Protections that these numbers leave out.
-    """
-
-    equations: int
-    people: int
-    groups: int
-    rank_cap: int
-    rank: int | None
-    accuracy: float
-    limit: float | None
-    rate: float
-    ignored: tuple[str, ...] = ()
+_Value = TypeVar("_Value")
+_Mark = TypeVar("_Mark")
 
 
 @dataclass(frozen=True)
-class Promised:
-    """The differential privacy that the protections promise; ``epsilon`` None: nothing."""
+class _Draw:
+    """One draw of what is published: the attack on it, and its risk."""
 
-    epsilon: float | None = None
-    delta: float | None = None
-    relation: str = ""
-    text: str = ""
+    attack: Reconstruction
+    risk: Risk
+
+    @property
+    def named(self) -> tuple[int, int]:
+        """How many are named, and how many rightly: with the second of two values, or any of several."""
+        levels = self.risk.secret.levels
+        if not levels:
+            sure = self.risk.sure()
+            return int(sure.sum()), int((sure & self.risk.right).sum())
+        said = [self.risk.named(value=value) for value in (range(levels) if levels > 2 else (1,))]
+        return sum(one for one, _ in said), sum(right for _, right in said)
+
+    @property
+    def exposed(self) -> dict[str, dict[str, int]]:
+        """How many are exposed, by confidence and by value."""
+        risk = self.risk
+        return {f"{level:g}": risk._by_value(risk.exposed_people(level)) for level in LEVELS}
+
+    @property
+    def curve(self) -> tuple[tuple[float, int], ...]:
+        """How many are exposed at each confidence."""
+        return tuple((level, self.risk.exposed_at(level)) for level in CURVE)
+
+    @property
+    def bins(self) -> tuple[Bin, ...]:
+        """How many guesses of each confidence were right; none for a real secret."""
+        return count_bins(self.risk._confidence, self.risk.right) if self.risk.secret.levels else ()
+
+    @property
+    def holders(self) -> int:
+        """How many have the secret; zero if it is not a bit."""
+        return int((self.risk._truth == 1).sum()) if self.risk.secret.levels == 2 else 0
+
+    @property
+    def found(self) -> float:
+        """The share of those who are guessed to have the secret; NaN if it is not a bit."""
+        return self.risk.found() if self.risk.secret.levels == 2 else math.nan
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """What one decoder achieved on a set of releases: the record that verdicts, tables and pages read.
+class _Drawn:
+    """How a part is measured in one draw, and how those of several draws, or areas, become one.
 
-    Counts of people are means over draws, not rounded.
-
-    Attributes
-    ----------
-    statistic, protection
-        What was published, in words.
-    asked, decoder
-        The decoder that was asked for, and those that "auto" chose.
-    real
-        Whether the secret is a real number. Then ``accuracy`` and ``baselines`` are mean absolute errors, and
-        the advantage is in the secret's own unit.
-    accuracy, accuracy_interval
-        The share of people guessed right, with its 95 % interval over people and draws.
-    baselines, baseline
-        The share that each baseline guesses right, and the strongest.
-    advantage, interval
-        Accuracy beyond the strongest baseline, with its interval. Where several decoders were tried on the
-        same releases, the interval is corrected for their number.
-    found
-        The share of those with the secret who are guessed to have it; NaN if it is not a bit.
-    holders
-        How many people have the secret; zero if it is not a bit.
-    named, named_right
-        How many are said with confidence 0.95 to have the secret (of several values, any), and how many do.
-    proved_alone, proved_group
-        People whose secret is the same in every solution, by value: by one published cell that shows them all
-        alike (group), or by more than that (alone).
-    learnt
-        People proved alone or exposed, by value: those whose own record the release gives away.
-    exposed
-        People exposed, by confidence and by value.
-    luck
-        How many guesses were sure, right, and expected to be right by luck, in the draw with the most sure
-        ones.
-    beyond_fit
-        For a real secret: the advantage over an ordinary fit that has everybody in it, and the ends of its
-        interval. The rest of the advantage is in-sample fit, which says something about a model and not about
-        people.
-    undecided
-        People for whom the search for proofs used up its effort before it could tell.
-    loose
-        How many of these are where fewer values are published than there are unknowns.
-    contradicted
-        Whether a proof contradicts the truth: the release is about other people. It then proves nothing.
-    status
-        How the decoder ended; of several draws the worst, with the codes of what is wrong in any of them.
-    curve
-        People exposed at each confidence: pairs.
-    skipped
-        Published values that gave no equation, and why.
-    wrong
-        How many people were guessed wrong in each draw; empty for a real secret.
-    loss
-        What the reader of the release loses.
-    reliability
-        How many guesses had each confidence, and how many of those were right; none for a real secret.
-        Documents have neighbouring confidences merged until each has ten guesses.
-    survives
-        The share of the equations that may be wrong, whichever they are, without misleading ℓ1 decoding
-        ("lp"), certified; None for other decoders or if not known.
-    possible
-        How many secrets satisfy all that is certain, in the first draw; None if there are many.
-    clash
-        Published values of the first draw that cannot all be true, in words.
-    jointly, unknown
-        What the attacker does not know, solved for together with the secret; and, in words, what they do not
-        know and whether it was solved for or summed over.
-    hits, proofs
-        What audits add up and join; no part of documents.
-    cells
-        Why cells of numbers do not pass by arithmetic alone, whatever the attack found.
+    `add_up` says the latter itself where ``areas`` is None.
     """
 
-    statistic: str
-    protection: str
-    people: int
-    draws: int
-    asked: str
-    decoder: str
-    real: bool
-    accuracy: float
-    accuracy_interval: tuple[float, float]
-    baselines: dict[str, float]
-    baseline: str
-    advantage: float
-    interval: tuple[float, float]
-    found: float
-    holders: int
-    named: float
-    named_right: float
-    proved_alone: Counts
-    proved_group: Counts
-    learnt: Counts
-    exposed: dict[str, Counts]
-    luck: Luck
-    contradicted: bool
-    status: Status
-    curve: tuple[tuple[float, float], ...] = ()
-    skipped: tuple[str, ...] = ()
-    wrong: tuple[int, ...] = ()
-    loss: ReaderLoss | None = None
-    foreseen: Foreseen | None = None
-    promised: Promised | None = None
-    reliability: tuple[Bin, ...] = ()
-    hits: Hits | None = None
-    undecided: float = 0
-    loose: float = 0
-    beyond_fit: tuple[float, float, float] | None = None
-    survives: float | None = None
-    possible: int | None = None
-    clash: tuple[str, ...] = ()
-    jointly: tuple[str, ...] = ()
-    unknown: str = ""
-    proofs: Proofs | None = field(default=None, compare=False)
-    cells: tuple[Reason, ...] = ()
-
-    @property
-    def proved(self) -> float:
-        """How many people are proved, alone or as a group."""
-        return add_counts([*self.proved_alone.values(), *self.proved_group.values()])
-
-    @property
-    def exposed_people(self) -> float:
-        """How many people are exposed at confidence 0.95, whatever their secret."""
-        return add_counts(self.exposed[f"{LEVELS[0]:g}"].values())
-
-    @property
-    def settled(self) -> bool:
-        """Whether the decoder's answer can be relied on.
-
-        Intervals of a real secret that may be off do not matter if no guess is sure.
-        """
-        idle = self.real and self.status.word == "uncalibrated" and not self.luck.sure
-        return (self.status.settled or idle) and not self.contradicted
-
-    @property
-    def recovery(self) -> tuple[Recovery, ...]:
-        """(α, β): how often more than a share α of the people were guessed wrong, over the draws."""
-        return tuple(recovery(self.wrong, self.people, alpha) for alpha in ALPHAS) if self.wrong else ()
-
-    @property
-    def advantage_share(self) -> float:
-        """The advantage as a share of people or of a real secret's error, in-sample fit left out."""
-        if self.in_sample:
-            return self.share_gained[0]
-        return self.advantage / (self.baselines[self.baseline] or math.inf) if self.real else self.advantage
-
-    @property
-    def judged(self) -> tuple[float, float, float]:
-        """The advantage and its interval as verdicts judge them: for real secrets without in-sample fit."""
-        return self.beyond_fit or (self.advantage, *self.interval)
-
-    @property
-    def share_gained(self) -> tuple[float, float, float]:
-        """The judged advantage and its interval as shares of people, or of a real secret's error."""
-        usual = 1.0 if self.beyond_fit is None else self.baselines[self.baseline] or math.inf
-        point, low, high = (each / usual for each in self.judged)
-        return point, low, high
-
-    @property
-    def in_sample(self) -> float:
-        """The part of a real secret's advantage that in-sample fit explains."""
-        beyond = self.advantage if self.beyond_fit is None else self.beyond_fit[0]
-        return max(0.0, min(self.advantage, self.advantage - beyond))
-
-    def without_proofs(self) -> Outcome:
-        """The same outcome where a proof contradicts the truth, so that none counts."""
-        nobody: Counts = dict.fromkeys(self.proved_alone, 0)
-        return replace(
-            self,
-            proved_alone=nobody,
-            proved_group=nobody,
-            learnt=self.exposed[f"{LEVELS[0]:g}"],
-            contradicted=True,
-            proofs=None if self.proofs is None else self.proofs.none(),
-        )
-
-    def as_json(self) -> dict[str, Any]:
-        """The outcome as plain data; hits, proofs and cells are not part of it."""
-        plain = asdict(replace(self, hits=None, proofs=None))
-        del plain["hits"], plain["proofs"], plain["cells"]  # findings have their cells
-        plain["status"], plain["status_codes"] = str(self.status), self.status.why
-        plain["reliability"] = [asdict(one) for one in merge_bins(self.reliability)]
-        plain["proved"], plain["in_sample"] = self.proved, self.in_sample
-        plain["recovery"] = [one.as_json() for one in self.recovery]
-        listed: dict[str, Any] = _listed(plain)
-        return listed
-
-    def to_plain(self) -> dict[str, Any]:
-        """The outcome with its hits, proofs and cells, from which it can be made again."""
-        return {
-            **self.as_json(),
-            "status": _listed(asdict(self.status)),
-            "reliability": [asdict(one) for one in self.reliability],
-            "hits": None if self.hits is None else _listed(asdict(self.hits)),
-            "proofs": None if self.proofs is None else self.proofs.to_plain(),
-            "cells": [one.as_json() for one in self.cells],
-        }
-
-    @classmethod
-    def from_plain(cls, plain: Mapping[str, Any]) -> Outcome:
-        """The outcome that :meth:`to_plain` gave."""
-        known = {one.name: plain[one.name] for one in fields(cls)}
-        foreseen, hits, proofs = known["foreseen"], known["hits"], known["proofs"]
-        known |= {
-            name: tuple(known[name])
-            for name in ("accuracy_interval", "interval", "skipped", "wrong", "clash", "jointly")
-        }
-        known["beyond_fit"] = known["beyond_fit"] and tuple(known["beyond_fit"])
-        return cls(
-            **{
-                **known,
-                "found": math.nan if known["found"] is None else known["found"],
-                "curve": tuple((level, count) for level, count in known["curve"]),
-                "luck": Luck(**known["luck"]),
-                "loss": known["loss"] and ReaderLoss.from_plain(known["loss"]),
-                "foreseen": foreseen and Foreseen(**{**foreseen, "ignored": tuple(foreseen["ignored"])}),
-                "promised": known["promised"] and Promised(**known["promised"]),
-                "reliability": tuple(Bin(**one) for one in known["reliability"]),
-                "hits": hits and Hits.from_json(hits),
-                "proofs": proofs and Proofs.from_plain(proofs),
-                "cells": tuple(map(Reason.from_json, known["cells"])),
-                "status": Status(**{**known["status"], "why": tuple(known["status"]["why"])}),
-            }
-        )
-
-    @classmethod
-    def of(
-        cls,
-        attacks: Sequence[Reconstruction],
-        risks: Sequence[Risk],
-        *,
-        asked: str,
-        statistic: str,
-        protection: str,
-        tried: int = 1,
-        loss: ReaderLoss | None = None,
-        foreseen: Foreseen | None = None,
-        promised: Promised | None = None,
-        survives: float | None = None,
-        possible: int | None = None,
-        clash: tuple[str, ...] = (),
-        cells: tuple[Reason, ...] = (),
-        key: bytes | None = None,
-    ) -> Outcome:
-        """The mean over draws of an attack that has been scored.
-
-        ``tried`` is how many decoders were tried on the same releases: the interval is corrected for it, and
-        for the ways of guessing. With a random ``key``, who is proved is kept, shuffled by it, to be joined
-        with other attacks.
-        """
-        first, real = risks[0], not risks[0].secret.levels
-        guessed = {name: off == 0 for name, off in first._baseline_off.items()}
-        hits = None if real else Hits.of([risk.right for risk in risks], guessed)
-        chance = CHANCE / (tried * first.ways)
-        whole = Total.of_reals(risks, chance) if hits is None else Total.of([hits], chance)
-        troubled = [attack.status for attack in attacks if not attack.status.settled]
-        status = troubled[0] if troubled else attacks[0].status
-        named = [_named(risk) for risk in risks]
-        return cls(
-            statistic=statistic,
-            protection=protection,
-            people=first.n,
-            draws=len(risks),
-            asked=asked,
-            decoder=", ".join(dict.fromkeys(attack.decoder for attack in attacks)),
-            real=real,
-            accuracy=whole.accuracy,
-            accuracy_interval=whole.accuracy_interval,
-            baselines=whole.baselines,
-            baseline=whole.baseline,
-            advantage=whole.advantage,
-            interval=whole.interval,
-            found=fmean(risk.found() for risk in risks) if first.secret.levels == 2 else math.nan,
-            holders=int((first._truth == 1).sum()) if first.secret.levels == 2 else 0,
-            named=mean_count([one[0] for one in named]),
-            named_right=mean_count([one[1] for one in named]),
-            proved_alone=mean_counts([risk.proved_alone_by_value for risk in risks]),
-            proved_group=mean_counts([risk.proved_group_by_value for risk in risks]),
-            learnt=mean_counts([risk.learnt_by_value for risk in risks]),
-            exposed={
-                f"{level:g}": mean_counts([risk._by_value(risk.exposed_people(level)) for risk in risks])
-                for level in LEVELS
-            },
-            luck=max((risk.luck for risk in risks), key=lambda one: one.sure),
-            contradicted=any(risk.contradicted for risk in risks),
-            status=replace(status, why=_codes(troubled), ask=""),  # a plan has nothing to give
-            curve=tuple((level, mean_count([risk.exposed_at(level) for risk in risks])) for level in CURVE),
-            skipped=max((attack.evidence.skipped for attack in attacks), key=len),
-            wrong=() if real else tuple(risk.hamming for risk in risks),
-            loss=loss,
-            foreseen=foreseen,
-            promised=promised,
-            reliability=()
-            if real
-            else mean_bins([count_bins(risk._confidence, risk.right) for risk in risks]),
-            hits=hits,
-            undecided=mean_count([attack.undecided for attack in attacks]),
-            loose=mean_count([attack.loose for attack in attacks]),
-            survives=survives,
-            jointly=attacks[0].proof.jointly,
-            unknown=attacks[0].proof.note,
-            possible=possible,
-            clash=clash,
-            cells=cells,
-            beyond_fit=whole.beyond_fit,
-            proofs=None
-            if real or key is None
-            else Proofs.of(
-                [risk.spread(risk._proved, "") for risk in risks],
-                first.spread(first._truth, 0),
-                first.secret.levels,
-                key,
-            ),
-        )
+    draw: Callable[[_Draw], Any]
+    draws: Callable[[Sequence[Any]], Any]
+    areas: Callable[[Sequence[Any]], Any] | None
 
 
-def add_up(outcomes: Sequence[Outcome], areas: int, *, tried: int = 1) -> Outcome:
-    """One attack on each of several areas as one outcome about all their people.
+@dataclass(frozen=True)
+class _Given:
+    """A part that is known without an attack, and how those of several areas become one."""
 
-    Notes
-    -----
-    Counts add up; accuracy, baselines and advantage are those of `Total`. If fewer than ``areas`` could be
-    attacked, the status says so: what was not attacked everywhere is not settled.
-    """
-    whole = Total.of([one.hits for one in outcomes if one.hits is not None], CHANCE / tried)
-    holders = sum(outcome.holders for outcome in outcomes)
-    found = math.fsum(outcome.found * outcome.holders for outcome in outcomes if outcome.holders)
-    return Outcome(
-        statistic=outcomes[0].statistic,
-        protection=outcomes[0].protection,
-        people=whole.people,
-        draws=max(outcome.draws for outcome in outcomes),
-        asked=outcomes[0].asked,
-        decoder=", ".join(dict.fromkeys(outcome.decoder for outcome in outcomes)),
-        real=False,
-        accuracy=whole.accuracy,
-        accuracy_interval=whole.accuracy_interval,
-        baselines=whole.baselines,
-        baseline=whole.baseline,
-        advantage=whole.advantage,
-        interval=whole.interval,
-        found=found / holders if holders else math.nan,
-        holders=holders,
-        named=add_counts(outcome.named for outcome in outcomes),
-        named_right=add_counts(outcome.named_right for outcome in outcomes),
-        proved_alone=sum_counts([outcome.proved_alone for outcome in outcomes]),
-        proved_group=sum_counts([outcome.proved_group for outcome in outcomes]),
-        learnt=sum_counts([outcome.learnt for outcome in outcomes]),
-        exposed={
-            level: sum_counts([outcome.exposed[level] for outcome in outcomes])
-            for level in outcomes[0].exposed
-        },
-        luck=_sum_luck([outcome.luck for outcome in outcomes]),
-        contradicted=any(outcome.contradicted for outcome in outcomes),
-        status=_status_of_areas(outcomes, areas),
-        curve=tuple(
-            (level, add_counts(outcome.curve[index][1] for outcome in outcomes))
-            for index, (level, _) in enumerate(outcomes[0].curve)
-        ),
-        skipped=max((outcome.skipped for outcome in outcomes), key=len),
-        loss=ReaderLoss.mean([outcome.loss for outcome in outcomes if outcome.loss is not None]),
-        foreseen=_foreseen_of_areas([outcome.foreseen for outcome in outcomes]),
-        promised=_promised_of_areas([outcome.promised for outcome in outcomes]),
-        reliability=add_bins([outcome.reliability for outcome in outcomes]),
-        undecided=add_counts(outcome.undecided for outcome in outcomes),
-        loose=add_counts(outcome.loose for outcome in outcomes),
-    )
+    areas: Callable[[Sequence[Any]], Any]
 
 
-def _named(risk: Risk) -> tuple[int, int]:
-    """How many are named, and how many rightly: with the second of two values, or any of several."""
-    levels = risk.secret.levels
-    if not levels:
-        sure = risk.sure()
-        return int(sure.sum()), int((sure & risk.right).sum())
-    said = [risk.named(value=value) for value in (range(levels) if levels > 2 else (1,))]
-    return sum(one for one, _ in said), sum(right for _, right in said)
+@dataclass(frozen=True)
+class _OfAll:
+    """A part of `Total`, which is made of all draws and areas at once."""
 
 
-def _codes(troubled: Sequence[Status]) -> tuple[str, ...]:
-    """The codes of everything that is wrong, those of the first first."""
-    return tuple(dict.fromkeys(code for one in troubled for code in one.why))
+def _first(values: Sequence[_Value]) -> _Value:
+    return values[0]
 
 
-def _status_of_areas(outcomes: Sequence[Outcome], areas: int) -> Status:
-    troubled = [outcome.status for outcome in outcomes if not outcome.status.settled]
-    if len(outcomes) < areas:
-        word = f"not attacked in {areas - len(outcomes):,} of {count_of(areas, 'area')}"
-        return Status(word, why=("not-attacked-everywhere", *_codes(troubled)))
-    if troubled:
-        first = troubled[0]
-        word = f"in {len(troubled):,} of {count_of(areas, 'area')} not settled; the first: {first.word}"
-        return Status(word, first.advice, ("areas-not-settled", *_codes(troubled)))
-    return Status("solved" if all(one.status.word == "solved" for one in outcomes) else "trusted")
+def _none(_: Sequence[Any]) -> None:
+    """Not known of several areas together."""
+
+
+def _nothing(_: Sequence[Any]) -> tuple[Any, ...]:
+    return ()
+
+
+def _longest(values: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
+    return max(values, key=len)
+
+
+def _listed(values: Sequence[str]) -> str:
+    return ", ".join(dict.fromkeys(values))
+
+
+def _wrong(values: Sequence[int | None]) -> tuple[int, ...]:
+    return tuple(one for one in values if one is not None)
+
+
+def _by_level(
+    merge: Callable[[Sequence[Any]], Counts], values: Sequence[Mapping[str, Any]]
+) -> dict[str, Counts]:
+    return {level: merge([one[level] for one in values]) for level in values[0]}
+
+
+def _by_point(
+    merge: Callable[[Sequence[Any]], float], values: Sequence[tuple[tuple[float, float], ...]]
+) -> tuple[tuple[float, float], ...]:
+    return tuple((same[0][0], merge([count for _, count in same])) for same in zip(*values, strict=True))
+
+
+def _worst_status(values: Sequence[Status]) -> Status:
+    """The first that is not settled, with the codes of all; a plan has nothing to give."""
+    troubled = [one for one in values if not one.settled]
+    return replace((troubled or values)[0], why=_codes(troubled), ask="")
+
+
+@dataclass(frozen=True)
+class Foreseen(Record):
+    """What a release's equations and noise lead one to expect before it is attacked."""
+
+    equations: Annotated[int, Meaning("Published values that say something about the secret.", least=0)]
+    people: Annotated[int, Meaning("How many people there are.", unit="people", least=0)]
+    groups: Annotated[int, Meaning("How many groups of people the release tells apart.", least=0)]
+    rank_cap: Annotated[
+        int, Meaning("No more unknowns than this can be solved for, whatever the people.", least=0)
+    ]
+    rank: Annotated[int | None, Meaning("The rank with these people; null: not computed.")]
+    accuracy: Annotated[float, Meaning("Predicted for least squares with the prior.")]
+    limit: Annotated[
+        float | None, Meaning("No decoder beats it on average over secrets drawn at random; null: not known.")
+    ]
+    rate: Annotated[float, Meaning("The rate of the secret behind these numbers.")]
+    ignored: Annotated[tuple[str, ...], Meaning("Protections that these numbers leave out.")] = ()
+
+
+@dataclass(frozen=True)
+class Promised(Record):
+    """The differential privacy that the protections declare."""
+
+    epsilon: Annotated[float | None, Meaning("null: nothing is promised.", least=0)] = None
+    delta: Annotated[float | None, Meaning(least=0)] = None
+    relation: Annotated[str, Meaning("Which data sets are neighbours.")] = ""
+    text: Annotated[str, Meaning("How it is reached.")] = ""
 
 
 def _foreseen_of_areas(known: Sequence[Foreseen | None]) -> Foreseen | None:
@@ -511,10 +228,431 @@ def _sum_luck(parts: Sequence[Luck]) -> Luck:
     return Luck(sure, right, expected, min(one.chance for one in parts))
 
 
-def _listed(value: Any) -> Any:
-    """Plain data with lists for tuples, and None for what is not a number."""
-    if isinstance(value, Mapping):
-        return {name: _listed(part) for name, part in value.items()}
-    if isinstance(value, list | tuple):
-        return [_listed(part) for part in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+def _loss_of_areas(known: Sequence[ReaderLoss | None]) -> ReaderLoss | None:
+    return ReaderLoss.mean([one for one in known if one is not None])
+
+
+@dataclass(frozen=True)
+class Outcome(Record):
+    """What one decoder achieved on a set of releases: the record that verdicts, tables and pages read.
+
+    Counts of people are means over draws, not rounded.
+    """
+
+    statistic: Annotated[str, Meaning("What was published, in words."), _Given(_first)]
+    protection: Annotated[str, Meaning("What was done to it, in words."), _Given(_first)]
+    people: Annotated[int, Meaning("How many people there are."), _OfAll()]
+    draws: Annotated[int, Meaning("Draws of the noise; one if nothing is random.", least=1), _Given(max)]
+    asked: Annotated[str, Meaning("The decoder that was asked for."), _Given(_first)]
+    decoder: Annotated[
+        str,
+        Meaning("The decoder that the attack used; those that “auto” chose."),
+        _Drawn(lambda draw: draw.attack.decoder, _listed, _listed),
+    ]
+    real: Annotated[
+        bool,
+        Meaning("The secret is a real number: accuracies are mean absolute errors, in its own unit."),
+        _Drawn(lambda draw: not draw.risk.secret.levels, _first, _first),
+    ]
+    accuracy: Annotated[float, Meaning("The share of people guessed right."), _OfAll()]
+    accuracy_interval: Annotated[
+        tuple[float, float], Meaning("Its 95 % interval over people and draws."), _OfAll()
+    ]
+    baselines: Annotated[dict[str, float], Meaning("The share that each baseline guesses right."), _OfAll()]
+    baseline: Annotated[str, Meaning("The strongest of them."), _OfAll()]
+    advantage: Annotated[float, Meaning("Accuracy beyond the strongest baseline."), _OfAll()]
+    interval: Annotated[
+        tuple[float, float],
+        Meaning("Of the advantage, corrected for the number of decoders tried on the same releases."),
+        _OfAll(),
+    ]
+    found: Annotated[
+        float,
+        Meaning("The share of those with the secret who are guessed to have it; null if it is not a bit."),
+        UNKNOWN,
+        _Drawn(lambda draw: draw.found, fmean, None),
+    ]
+    holders: Annotated[
+        int,
+        Meaning("How many people have the secret; zero if it is not a bit."),
+        _Drawn(lambda draw: draw.holders, _first, sum),
+    ]
+    named: Annotated[
+        People,
+        Meaning("How many are said with confidence 0.95 to have the secret (of several values, any)."),
+        _Drawn(lambda draw: draw.named[0], mean_count, add_counts),
+    ]
+    named_right: Annotated[
+        People, Meaning("How many of these do."), _Drawn(lambda draw: draw.named[1], mean_count, add_counts)
+    ]
+    proved_alone: Annotated[
+        Counts,
+        Meaning("The same in every solution, by more than one cell that shows all alike; by value."),
+        _Drawn(lambda draw: draw.risk.proved_alone_by_value, mean_counts, sum_counts),
+    ]
+    proved_group: Annotated[
+        Counts,
+        Meaning("Proved by one cell of people who are all alike; by value."),
+        _Drawn(lambda draw: draw.risk.proved_group_by_value, mean_counts, sum_counts),
+    ]
+    learnt: Annotated[
+        Counts,
+        Meaning("Proved alone or exposed, by value: those whose own record the release gives away."),
+        _Drawn(lambda draw: draw.risk.learnt_by_value, mean_counts, sum_counts),
+    ]
+    exposed: Annotated[
+        dict[str, Counts],
+        Meaning("People exposed, by confidence and by value."),
+        _Drawn(lambda draw: draw.exposed, partial(_by_level, mean_counts), partial(_by_level, sum_counts)),
+    ]
+    luck: Annotated[
+        Luck,
+        Meaning("Sure guesses, right ones, and how many luck makes right, in the draw with most sure ones."),
+        _Drawn(lambda draw: draw.risk.luck, lambda each: max(each, key=lambda one: one.sure), _sum_luck),
+    ]
+    contradicted: Annotated[
+        bool,
+        Meaning("A proof contradicts the truth: the release is about other people, and proves nothing."),
+        _Drawn(lambda draw: draw.risk.contradicted, any, any),
+    ]
+    status: Annotated[
+        Status,
+        Meaning("How the decoder ended; of several draws the worst."),
+        WrittenAs(str, str, Status),
+        _Drawn(lambda draw: draw.attack.status, _worst_status, None),
+    ]
+    curve: Annotated[
+        tuple[tuple[float, People], ...],
+        Meaning("People exposed at each confidence."),
+        _Drawn(lambda draw: draw.curve, partial(_by_point, mean_count), partial(_by_point, add_counts)),
+    ] = ()
+    skipped: Annotated[
+        tuple[str, ...],
+        Meaning("Published values that gave no equation, and why."),
+        _Drawn(lambda draw: draw.attack.evidence.skipped, _longest, _longest),
+    ] = ()
+    wrong: Annotated[
+        tuple[int, ...],
+        Meaning("People guessed wrong in each draw; none for a real secret."),
+        _Drawn(lambda draw: draw.risk.hamming if draw.risk.secret.levels else None, _wrong, _nothing),
+    ] = ()
+    loss: Annotated[
+        ReaderLoss | None, Meaning("What the reader of the release loses."), _Given(_loss_of_areas)
+    ] = None
+    foreseen: Annotated[
+        Foreseen | None,
+        Meaning("What could be expected before the attack, if known."),
+        _Given(_foreseen_of_areas),
+    ] = None
+    promised: Annotated[
+        Promised | None,
+        Meaning("What the protections declare; null: nobody asked."),
+        _Given(_promised_of_areas),
+    ] = None
+    reliability: Annotated[
+        tuple[Bin, ...],
+        Meaning("How often guesses of each confidence were right; each of ten guesses or more."),
+        WrittenAs(merge_bins),
+        _Drawn(lambda draw: draw.bins, mean_bins, add_bins),
+    ] = ()
+    undecided: Annotated[
+        People,
+        Meaning("People for whom the search for proofs used up its effort before it could tell."),
+        _Drawn(lambda draw: draw.attack.undecided, mean_count, add_counts),
+    ] = 0
+    loose: Annotated[
+        People,
+        Meaning("How many of these are where fewer values are published than there are unknowns."),
+        _Drawn(lambda draw: draw.attack.loose, mean_count, add_counts),
+    ] = 0
+    beyond_fit: Annotated[
+        tuple[float, float, float] | None,
+        Meaning("Of a real secret: the advantage over a fit with everybody in it, and its interval."),
+        _OfAll(),
+    ] = None
+    survives: Annotated[
+        float | None,
+        Meaning(
+            "The share of equations that may be wrong without misleading ℓ1 decoding, certified.",
+            least=0,
+            most=1,
+        ),
+        _Given(_none),
+    ] = None
+    possible: Annotated[
+        int | None,
+        Meaning("How many secrets satisfy everything certain, in the first draw; null: many.", least=0),
+        _Given(_none),
+    ] = None
+    clash: Annotated[
+        tuple[str, ...],
+        Meaning("Published values of the first draw that cannot all be true."),
+        _Given(_nothing),
+    ] = ()
+    jointly: Annotated[
+        tuple[str, ...],
+        Meaning("What is unknown to the attacker, solved for together with the secret."),
+        _Drawn(lambda draw: draw.attack.proof.jointly, _first, _nothing),
+    ] = ()
+    unknown: Annotated[
+        str,
+        Meaning("What the attacker does not know, and whether it was solved for or summed over."),
+        _Drawn(lambda draw: draw.attack.proof.note, _first, lambda _: ""),
+    ] = ""
+    # what audits add up and join, and what findings say
+    hits: Annotated[Hits | None, NOT_WRITTEN] = None
+    proofs: Annotated[Proofs | None, NOT_WRITTEN] = field(default=None, compare=False)
+    cells: Annotated[tuple[Reason, ...], NOT_WRITTEN, _Given(_nothing)] = ()
+
+    def __post_init__(self, *written: Any) -> None:
+        """Documents have the codes of the status apart from its text."""
+        if written and written[0]:
+            said, codes = str(self.status), tuple(written[0])
+            word = f"not settled: {said}" if self.status.settled else said  # codes decide, and words only say
+            object.__setattr__(self, "status", Status(word, why=codes))
+
+    @property
+    def status_codes(self) -> Annotated[tuple[str, ...], Meaning("Why the answer is not settled."), WRITTEN]:
+        """The codes of everything that is wrong; none: it is settled."""
+        return self.status.why
+
+    @property
+    def proved(self) -> Annotated[People, Meaning("Proved, alone or as a group."), WRITTEN]:
+        """How many people are proved, alone or as a group."""
+        return add_counts([*self.proved_alone.values(), *self.proved_group.values()])
+
+    @property
+    def exposed_people(self) -> float:
+        """How many people are exposed at confidence 0.95, whatever their secret."""
+        return add_counts(self.exposed[f"{LEVELS[0]:g}"].values())
+
+    @property
+    def settled(self) -> bool:
+        """Whether the decoder's answer can be relied on.
+
+        Intervals of a real secret that may be off do not matter if no guess is sure.
+        """
+        idle = self.real and self.status.word == "uncalibrated" and not self.luck.sure
+        return (self.status.settled or idle) and not self.contradicted
+
+    @property
+    def recovery(
+        self,
+    ) -> Annotated[tuple[Recovery, ...], Meaning("(alpha, beta) over the draws, for some alphas."), WRITTEN]:
+        """(α, β): how often more than a share α of the people were guessed wrong, over the draws."""
+        return tuple(recovery(self.wrong, self.people, alpha) for alpha in ALPHAS) if self.wrong else ()
+
+    @property
+    def advantage_share(self) -> float:
+        """The advantage as a share of people or of a real secret's error, in-sample fit left out."""
+        if self.in_sample:
+            return self.share_gained[0]
+        return self.advantage / (self.baselines[self.baseline] or math.inf) if self.real else self.advantage
+
+    @property
+    def judged(self) -> tuple[float, float, float]:
+        """The advantage and its interval as verdicts judge them: for real secrets without in-sample fit."""
+        return self.beyond_fit or (self.advantage, *self.interval)
+
+    @property
+    def share_gained(self) -> tuple[float, float, float]:
+        """The judged advantage and its interval as shares of people, or of a real secret's error."""
+        usual = 1.0 if self.beyond_fit is None else self.baselines[self.baseline] or math.inf
+        point, low, high = (each / usual for each in self.judged)
+        return point, low, high
+
+    @property
+    def in_sample(
+        self,
+    ) -> Annotated[float, Meaning("The part of a real secret's advantage that is in-sample fit."), WRITTEN]:
+        """The part of a real secret's advantage that in-sample fit explains."""
+        beyond = self.advantage if self.beyond_fit is None else self.beyond_fit[0]
+        return max(0.0, min(self.advantage, self.advantage - beyond))
+
+    def without_proofs(self) -> Outcome:
+        """The same outcome where a proof contradicts the truth, so that none counts."""
+        nobody: Counts = dict.fromkeys(self.proved_alone, 0)
+        return replace(
+            self,
+            proved_alone=nobody,
+            proved_group=nobody,
+            learnt=self.exposed[f"{LEVELS[0]:g}"],
+            contradicted=True,
+            proofs=None if self.proofs is None else self.proofs.none(),
+        )
+
+    def to_plain(self) -> dict[str, Any]:
+        """The outcome with what documents do not have, from which it can be made again."""
+        return {
+            **self.as_json(),
+            "status": plain(asdict(self.status)),
+            "reliability": plain(self.reliability),
+            "hits": None if self.hits is None else plain(asdict(self.hits)),
+            "proofs": None if self.proofs is None else self.proofs.to_plain(),
+            "cells": plain(self.cells),
+        }
+
+    @classmethod
+    def from_plain(cls, given: Mapping[str, Any]) -> Outcome:
+        """The outcome that :meth:`to_plain` gave."""
+        known = dict(given)
+        hits, proofs, cells = (known.pop(name) for name in ("hits", "proofs", "cells"))
+        status = Status(**{**known["status"], "why": tuple(known["status"]["why"])})
+        return replace(
+            read(cls, {**known, "status": str(status)}, what="outcome"),
+            status=status,
+            hits=hits and Hits.from_json(hits),
+            proofs=proofs and Proofs.from_plain(proofs),
+            cells=tuple(map(Reason.from_json, cells)),
+        )
+
+    @classmethod
+    def of(
+        cls,
+        attacks: Sequence[Reconstruction],
+        risks: Sequence[Risk],
+        *,
+        tried: int = 1,
+        key: bytes | None = None,
+        **given: Any,
+    ) -> Outcome:
+        """The mean over draws of an attack that has been scored; ``given`` is what is known without it.
+
+        ``tried`` is how many decoders were tried on the same releases: the interval is corrected for it, and
+        for the ways of guessing. With a random ``key``, who is proved is kept, shuffled by it, to be joined
+        with other attacks.
+        """
+        draws = [_Draw(attack, risk) for attack, risk in zip(attacks, risks, strict=True)]
+        first, real = risks[0], not risks[0].secret.levels
+        guessed = {name: off == 0 for name, off in first._baseline_off.items()}
+        hits = None if real else Hits.of([risk.right for risk in risks], guessed)
+        chance = CHANCE / (tried * first.ways)
+        whole = Total.of_reals(risks, chance) if hits is None else Total.of([hits], chance)
+        measured = {name: part.draws([part.draw(one) for one in draws]) for name, part in _parts(_Drawn)}
+        proofs = None
+        if not real and key is not None:
+            proved = [risk.spread(risk._proved, "") for risk in risks]
+            proofs = Proofs.of(proved, first.spread(first._truth, 0), first.secret.levels, key)
+        return cls(**given, **measured, **_of_all(whole), draws=len(draws), hits=hits, proofs=proofs)
+
+
+def add_up(outcomes: Sequence[Outcome], areas: int, *, tried: int = 1) -> Outcome:
+    """One attack on each of several areas as one outcome about all their people.
+
+    Notes
+    -----
+    Parts are made as `Outcome` declares; accuracy, baselines and advantage are those of `Total`. If fewer
+    than ``areas`` could be attacked, the status says so: what was not attacked everywhere is not settled.
+    """
+    whole = Total.of([one.hits for one in outcomes if one.hits is not None], CHANCE / tried)
+    rules: dict[str, Callable[[Sequence[Any]], Any] | None] = {
+        **{name: part.areas for name, part in _parts(_Given)},
+        **{name: part.areas for name, part in _parts(_Drawn)},
+    }
+    added = {
+        name: rule([getattr(one, name) for one in outcomes])
+        for name, rule in rules.items()
+        if rule is not None
+    }
+    found = math.fsum(outcome.found * outcome.holders for outcome in outcomes if outcome.holders)
+    return Outcome(
+        **added,
+        **_of_all(whole),
+        found=found / added["holders"] if added["holders"] else math.nan,
+        status=_status_of_areas([one.status for one in outcomes], areas),
+    )
+
+
+def _of_all(whole: Total) -> dict[str, Any]:
+    return {name: getattr(whole, name) for name, _ in _parts(_OfAll)}
+
+
+def _parts(kind: type[_Mark]) -> tuple[tuple[str, _Mark], ...]:
+    """The parts of an outcome that are declared to be of a kind, with what is declared."""
+    return tuple((name, one) for name, said in _declared(Outcome) for one in said if isinstance(one, kind))
+
+
+@cache
+def _declared(record: Any) -> tuple[tuple[str, tuple[Any, ...]], ...]:
+    """What is declared with each field of a record."""
+    hints = get_type_hints(record, include_extras=True)
+    return tuple((one.name, getattr(hints[one.name], "__metadata__", ())) for one in fields(record))
+
+
+# What tables count
+
+
+@dataclass(frozen=True)
+class CountColumn:
+    """How a table counts: what it calls the column, and the number of an outcome.
+
+    Attributes
+    ----------
+    head
+        What pages and terminals call it.
+    number
+        The number of an outcome; it is given how people counted by value are counted: those with a sensitive
+        value.
+    areas
+        Whether tables of areas have it too, as far as it names nobody.
+    real
+        Whether it is counted where the secret is a number.
+    """
+
+    head: str
+    number: Callable[[Outcome, Callable[[Counts], float]], float]
+    areas: bool = False
+    real: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Counted(Record):
+    """What the rows of tables count."""
+
+    proved: Annotated[
+        People,
+        Meaning("People proved, alone or as a group."),
+        CountColumn("proved", lambda found, _: found.proved, areas=True),
+    ]
+    exposed: Annotated[
+        People,
+        Meaning("People exposed at confidence 0.95."),
+        CountColumn("exposed", lambda found, _: found.exposed_people, areas=True, real=True),
+    ]
+    learnt: Annotated[
+        People,
+        Meaning("Proved alone or exposed, with a sensitive value."),
+        CountColumn("sensitive", lambda found, sensitive: sensitive(found.learnt)),
+    ]
+
+
+def columns(*, areas: bool = False) -> Iterator[tuple[str, CountColumn]]:
+    """What tables count, by the name that documents have for it; ``areas``: what tables of areas do."""
+    for name, said in _declared(Counted):
+        for one in said:
+            if isinstance(one, CountColumn) and (one.areas or not areas):
+                yield name, one
+
+
+def counts_of(
+    found: Outcome, sensitive: Callable[[Counts], float], *, areas: bool = False
+) -> dict[str, float]:
+    """What a table counts of an outcome, by the names that documents have for it."""
+    return {name: column.number(found, sensitive) for name, column in columns(areas=areas)}
+
+
+def _codes(troubled: Sequence[Status]) -> tuple[str, ...]:
+    """The codes of everything that is wrong, those of the first first."""
+    return tuple(dict.fromkeys(code for one in troubled for code in one.why))
+
+
+def _status_of_areas(known: Sequence[Status], areas: int) -> Status:
+    troubled = [one for one in known if not one.settled]
+    if len(known) < areas:
+        word = f"not attacked in {areas - len(known):,} of {count_of(areas, 'area')}"
+        return Status(word, why=("not-attacked-everywhere", *_codes(troubled)))
+    if troubled:
+        first = troubled[0]
+        word = f"in {len(troubled):,} of {count_of(areas, 'area')} not settled; the first: {first.word}"
+        return Status(word, first.advice, ("areas-not-settled", *_codes(troubled)))
+    return Status("solved" if all(one.word == "solved" for one in known) else "trusted")

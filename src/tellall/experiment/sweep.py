@@ -21,7 +21,7 @@ from tellall.core.tasks import Failed, Task
 from tellall.core.work import Progress
 from tellall.experiment.families import NAMELESS, Family, as_family, check_scales
 from tellall.experiment.measures.cells import USUAL_RULES, CellRules
-from tellall.experiment.outcome import Outcome
+from tellall.experiment.outcome import Outcome, counts_of
 from tellall.experiment.plans.attacker import INSIDER, Attacker
 from tellall.experiment.trial import Planned, Setting, Trial, check_decoders, seed_of, untried
 from tellall.experiment.verdict import Limits, judge, sensitive_codes
@@ -315,9 +315,7 @@ def _row(family: str, scale: float | None, std: float, found: Outcome, limits: L
         "low": low,
         "high": high,
         "in_sample": found.in_sample,
-        "proved": found.proved,
-        "exposed": found.exposed_people,
-        "learnt": limits.count(found.learnt),
+        **counts_of(found, limits.count),
         "loss": loss.error if loss else None,
         "loss_low": loss.interval[0] if loss else None,
         "loss_high": loss.interval[1] if loss else None,

@@ -338,17 +338,17 @@ class Trial:
             return Outcome.of(
                 attacks,
                 risks,
+                tried=tried,
+                key=self.setting.key,
                 asked=decoder,
                 statistic=" + ".join(dict.fromkeys(one.statistic.describe() for one in self.releases)),
                 protection=" + ".join(dict.fromkeys(one.label for one in self.releases)),
-                tried=tried,
                 loss=self.loss,
                 promised=self._promised,
                 foreseen=self.foreseen,
                 survives=None if survival is None else survival.share,
                 **self._consistent(attacks[0]),
                 cells=self.cells,
-                key=self.setting.key,
             )
 
     def _consistent(self, attack: Reconstruction) -> dict[str, Any]:

@@ -14,11 +14,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any, Literal
 
 from tellall.core.amounts import count_of, counted, digits, percent, points
 from tellall.core.errors import invalid
 from tellall.core.reasons import WORDS, Reason, worst_reason
+from tellall.core.records import WRITTEN, Meaning, Record
 from tellall.core.text import one_line
 from tellall.experiment.measures.cells import all_reasons
 from tellall.experiment.measures.counts import add_counts
@@ -46,11 +47,12 @@ _FIT = (
     ": any model is nearer to the people it was fitted to. That gives away no single person and is not "
     "counted."
 )
+Word = Literal["pass", "review", "fail"]
 _NOT_PROOF = "That these attacks fail does not prove that every attack would."
 
 
 @dataclass(frozen=True)
-class Verdict:
+class Verdict(Record):
     """The answer in a sentence, and the reasons that decide it.
 
     Without a reason it is a pass: every attack stayed within the limits. Otherwise the worst reason decides:
@@ -58,16 +60,18 @@ class Verdict:
     """
 
     sentence: str
-    reasons: tuple[Reason, ...] = ()
+    reasons: Annotated[
+        tuple[Reason, ...], Meaning("Why it is no pass; those that the sentence is about come first.")
+    ] = ()
 
     @property
-    def word(self) -> str:
+    def word(self) -> Annotated[Word, WRITTEN]:
         """The answer in a word: "pass", "review" or "fail"."""
         worst = worst_reason(self.reasons)
         return "pass" if worst is None else worst.word
 
     @property
-    def decided(self) -> str:
+    def decided(self) -> Annotated[str, Meaning("What decided, in a few words."), WRITTEN]:
         """In a few words, what decided."""
         worst = worst_reason(self.reasons)
         return "within the limits" if worst is None else worst.decided
@@ -76,11 +80,6 @@ class Verdict:
     def rank(self) -> int:
         """0 pass, 1 review, 2 fail."""
         return WORDS.index(self.word)
-
-    def as_json(self) -> dict[str, Any]:
-        """The verdict as plain data."""
-        said = {"word": self.word, "sentence": self.sentence, "decided": self.decided}
-        return {**said, "reasons": [one.as_json() for one in self.reasons]}
 
     @classmethod
     def from_json(cls, plain: Mapping[str, Any]) -> Verdict:
@@ -460,7 +459,7 @@ class JudgedArea:
     reason: str | None = None
 
     @property
-    def word(self) -> str:
+    def word(self) -> Word:
         """Its verdict: "fail", or "review" if luck may explain it or it was not attacked, or "pass"."""
         if self.surely or self.exposing:
             return "fail"

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Annotated
 
-__all__ = ["Counts", "add_counts", "mean_count", "mean_counts", "sum_counts"]
+from tellall.core.records import MAYBE_WHOLE, Meaning
 
-Counts = dict[str, float]  # people by the value of their secret
+__all__ = ["Counts", "People", "add_counts", "mean_count", "mean_counts", "sum_counts"]
+
+People = Annotated[float, MAYBE_WHOLE, Meaning(unit="people", least=0)]
+Counts = dict[str, People]  # by the value of their secret
 _PLACES = 9  # beyond these decimals a sum of means differs from the true one only by floating point
 
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from tellall.algebra.operators.base import Array
 from tellall.core.intervals import clopper_pearson
+from tellall.core.records import Meaning, Record
+from tellall.experiment.measures.counts import People
 
 __all__ = [
     "CHANCE",
@@ -191,23 +193,13 @@ def luck(probabilities: Array, right: int) -> float:
 
 
 @dataclass(frozen=True)
-class Luck:
-    """How many guesses an attack is sure of, how many are right, and how many luck would make right.
+class Luck(Record):
+    """How many guesses were sure, how many of them right, and how many luck would make right."""
 
-    Attributes
-    ----------
-    sure, right
-        Guesses with confidence 0.95 and three times the strongest baseline's odds, and those that are right.
-    expected
-        How many would be right by the baselines' own probabilities.
-    chance
-        The chance that luck alone makes this many right.
-    """
-
-    sure: float
-    right: float
-    expected: float
-    chance: float
+    sure: Annotated[People, Meaning("With confidence 0.95 and three times the strongest baseline's odds.")]
+    right: Annotated[People, Meaning("How many of them are right.")]
+    expected: Annotated[float, Meaning("How many would be, by the baselines' own probabilities.")]
+    chance: Annotated[float, Meaning("The chance that luck makes this many right.", least=0, most=1)]
 
     @property
     def explained(self) -> bool:

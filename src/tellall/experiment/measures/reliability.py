@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
 
 from tellall.algebra.operators.base import Array
-from tellall.experiment.measures.counts import add_counts
+from tellall.core.records import Meaning, Record
+from tellall.experiment.measures.counts import People, add_counts
 
 __all__ = ["Bin", "add_bins", "count_bins", "mean_bins", "merge_bins"]
 
@@ -18,13 +20,13 @@ _FEWEST = 10  # guesses in a bin that is shown
 
 
 @dataclass(frozen=True)
-class Bin:
-    """The guesses with a confidence from ``low`` to ``high``: how many were made, and how many were right."""
+class Bin(Record):
+    """The guesses with a confidence from low to high: how many were made, how many were right."""
 
-    low: float
-    high: float
-    said: float
-    right: float
+    low: Annotated[float, Meaning(least=0, most=1)]
+    high: Annotated[float, Meaning(least=0, most=1)]
+    said: People
+    right: People
 
 
 def count_bins(confidence: Array, right: npt.NDArray[np.bool_]) -> tuple[Bin, ...]:

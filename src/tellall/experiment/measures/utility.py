@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +13,7 @@ import numpy.typing as npt
 from tellall.algebra.operators.base import Array
 from tellall.core.amounts import percent
 from tellall.core.errors import invalid
+from tellall.core.records import UNKNOWN, Meaning, Record
 from tellall.experiment.measures.intervals import NORMAL
 from tellall.people.dataset import Dataset
 from tellall.release.release import Release
@@ -34,37 +35,39 @@ __all__ = [
 
 
 @dataclass(frozen=True)
-class Utility:
+class Utility(Record):
     """What was lost between the exact release and the protected one, in the units of what is published.
 
-    Attributes
-    ----------
-    values, missing
-        How many values there are, and the share that is not shown.
-    mean_error, max_error
-        The mean and the largest absolute error of the values that are shown; NaN if none is.
-    total_variation
-        Half the absolute differences between a table's shares before and after, averaged over tables: 0
-        where tables look alike, 1 where they have nothing in common.
-    association, association_change
-        Cramér's V between the secret and a table's public cells in the exact release, and by how much it
-        changed (absolutely), averaged over tables.
-    risk_change
-        By how much the share with the secret in a cell changed (absolutely), averaged over the people.
-    tables, incomplete
-        How many tables there are, and how many have a missing cell; these are left out of the three averages.
+    Averages over tables leave out those with a missing cell.
     """
 
-    values: int
-    missing: float
-    mean_error: float
-    max_error: float
-    total_variation: float
-    association: float
-    association_change: float
-    risk_change: float
-    tables: int
-    incomplete: int
+    values: Annotated[int, Meaning("How many values there are.", least=0)]
+    missing: Annotated[float, Meaning("The share that is not shown.", least=0, most=1)]
+    mean_error: Annotated[
+        float, Meaning("The mean absolute error of the values that are shown.", least=0), UNKNOWN
+    ]
+    max_error: Annotated[float, Meaning("The largest.", least=0), UNKNOWN]
+    total_variation: Annotated[
+        float,
+        Meaning(
+            "Half the absolute differences between a table's shares before and after, averaged over tables: "
+            "0 where they look alike, 1 where they have nothing in common."
+        ),
+        UNKNOWN,
+    ]
+    association: Annotated[
+        float,
+        Meaning("Cramér's V between the secret and a table's public cells, exact; averaged over tables."),
+        UNKNOWN,
+    ]
+    association_change: Annotated[float, Meaning("By how much it changed, absolutely."), UNKNOWN]
+    risk_change: Annotated[
+        float,
+        Meaning("By how much the share with it in a cell changed, absolutely, averaged over people."),
+        UNKNOWN,
+    ]
+    tables: Annotated[int, Meaning("How many tables there are.", least=0)]
+    incomplete: Annotated[int, Meaning("How many of them have a missing cell.", least=0)]
 
     def __str__(self) -> str:
         shown = f"mean error {self.mean_error:.3g}, largest {self.max_error:.3g}"
@@ -331,22 +334,20 @@ def _check_model(
 
 
 @dataclass(frozen=True)
-class Coefficients:
-    """What the reader of coefficients loses, averaged over models and draws; see ``CoefficientUtility``.
+class Coefficients(Record):
+    """What the reader of coefficients loses, averaged over models and draws; see ``CoefficientUtility``."""
 
-    Attributes
-    ----------
-    mae_ratio
-        How many times larger the mean absolute error of a model's predictions is than without protection.
-    sign_flips
-        The share of coefficients whose sign is wrong.
-    coverage
-        How often a 95 % confidence interval around the published coefficient covers the truth.
-    """
-
-    mae_ratio: float
-    sign_flips: float
-    coverage: float
+    mae_ratio: Annotated[
+        float,
+        Meaning("How many times larger the mean absolute error of a model's predictions is.", least=0),
+        UNKNOWN,
+    ]
+    sign_flips: Annotated[float, Meaning("The share of coefficients whose sign is wrong."), UNKNOWN]
+    coverage: Annotated[
+        float,
+        Meaning("How often a 95 % interval around the published coefficient covers the truth."),
+        UNKNOWN,
+    ]
 
     @classmethod
     def of(cls, readers: Sequence[Reader], noisy: Array) -> Coefficients | None:
@@ -366,24 +367,22 @@ class Coefficients:
 
 
 @dataclass(frozen=True)
-class ReaderLoss:
-    """What the reader of a release loses, averaged over draws of the noise.
+class ReaderLoss(Record):
+    """What the reader of a release loses, averaged over draws of the noise."""
 
-    Attributes
-    ----------
-    error, interval
-        The mean absolute error of a published value, with its 95 % interval over draws. A withheld value
-        counts with the error of what a reader would put in its place.
-    utility
-        Errors of what is shown, the share withheld, and how different tables look.
-    coefficients
-        What is lost of predictions, signs and intervals, where coefficients are published.
-    """
-
-    error: float
-    interval: tuple[float, float]
-    utility: Utility
-    coefficients: Coefficients | None = None
+    error: Annotated[
+        float,
+        Meaning(
+            "The mean absolute error of a published value. A withheld one counts with the error of what a "
+            "reader would put in its place.",
+            least=0,
+        ),
+    ]
+    interval: Annotated[tuple[float, float], Meaning("Its 95 % interval over draws.")]
+    utility: Annotated[Utility, Meaning("Errors of what is shown, the share withheld, how tables look.")]
+    coefficients: Annotated[
+        Coefficients | None, Meaning("What is lost of predictions, where coefficients are published.")
+    ] = None
 
     @classmethod
     def of(
@@ -417,18 +416,6 @@ class ReaderLoss:
             )
         whole = _mean_utility([part.utility for part in parts])
         return cls(error, (error - half, error + half), whole, coefficients)
-
-    @classmethod
-    def from_plain(cls, plain: Mapping[str, Any]) -> ReaderLoss:
-        """The loss that was written as plain data."""
-        lost: dict[str, Any] = {n: math.nan if v is None else v for n, v in plain["utility"].items()}
-        read = plain["coefficients"]
-        return cls(
-            plain["error"],
-            (plain["interval"][0], plain["interval"][1]),
-            Utility(**lost),
-            read and Coefficients(**{n: math.nan if v is None else v for n, v in read.items()}),
-        )
 
 
 def mean_error(clean: Release, noisy: Release, dataset: Dataset) -> float:

@@ -28,6 +28,7 @@ from .attack.trace.strength import strength as strength
 from .attack.trace.strength import tracing_plan as tracing_plan
 from .attack.trace.trace import Tracing as Tracing
 from .attack.trace.trace import trace as trace
+from .attack.trace.trace_files import trace_files as trace_files
 from .core.errors import CannotLinearise as CannotLinearise
 from .core.errors import InvalidInput as InvalidInput
 from .core.errors import NoAnswer as NoAnswer

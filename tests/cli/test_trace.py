@@ -11,9 +11,10 @@ import tellall as ta
 from tellall import cli
 from tellall.attack.trace.files import read_tracing_files
 from tellall.attack.trace.limit import describe_limit
+from tellall.core.records import read
 from tellall.people.attributes import chunks
 from tellall.people.readers import ParquetColumns
-from tellall.report.trace_page import render
+from tellall.report.trace_page import TracingPage, render
 from tests.conftest import first_fast
 from tests.report.pages import Tags, refuses_the_world
 
@@ -242,7 +243,7 @@ def test_a_folder_gets_a_page_that_names_nobody(tables, known, capsys, monkeypat
     assert sorted(path.name for path in folder.iterdir()) == ["report.html", "trace.json"]
     assert json.loads((folder / "trace.json").read_text()) == document
     page = (folder / "report.html").read_text()
-    assert render(document) == page
+    assert render(read(TracingPage, document, what="trace")) == page
     assert not re.search(r"person\d", page + json.dumps(document))
     refuses_the_world(Tags.of(page))
     titles = [figure["title"] for figure in document["figures"]]

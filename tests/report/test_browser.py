@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +13,13 @@ import numpy as np
 import pytest
 
 import tellall as ta
+from tellall.attack.trace.trace_files import Publishable
 from tellall.promise.bounds.table import BoundsFound
 from tellall.report.audit_page import render
 from tellall.report.promise_pages import render_bounds, render_limit, render_profile
 from tellall.report.study_page import render_calibration, render_sweep
 from tellall.report.trace_figures import tracing_figures
+from tellall.report.trace_page import TracingPage
 from tellall.report.trace_page import render as render_trace
 from tests.report import test_trace_page as tracings
 from tests.report.pages import CHROMIUM, axe_core
@@ -40,12 +43,12 @@ def by_area() -> dict[str, Any]:
     return json.loads(json.dumps(ta.audit(people, plan).document))
 
 
-def traced() -> dict[str, Any]:
+def traced() -> TracingPage:
     means, targets, reference, truth = tracings.people()
     tracing = ta.trace(means, targets, reference, attack="pool", threshold="empirical", coding="bits")
     made = tracings.document(tracing, truth, tracing_figures(tracing, truth=truth), "means.csv")
-    allowed = {"attributes": 40, "reached": True, "power": 0.05, "rate": 0.01, "trials": 1000}
-    return made | {"limit": {**allowed, "sentence": "About 40 means can be published."}}
+    limit = Publishable(40, True, "About 40 means can be published.", 0.05, 0.01, 1000)
+    return replace(made, limit=limit)
 
 
 @pytest.fixture(scope="module")

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tellall as ta
+from tellall.core.records import read
 from tellall.report.drawing import draw
 from tellall.report.marks import GLYPH, SLIM, WIDTH, Scale, log_ticks
 from tellall.report.plot import Axis, Figure, Rule, Series, number, numbers
@@ -70,7 +71,7 @@ def test_every_figure_can_be_drawn_tabled_and_kept_as_json(figure, width):
     assert all(len(row) == len(head) for row in rows)
     assert count == len(rows)
     plain = json.loads(json.dumps(figure.as_json(), allow_nan=False))
-    again = Figure.from_json(plain)
+    again = read(Figure, plain, what="figure")
     assert again.as_json() == plain
     assert draw(again, width).inside == drawing.inside or any(
         math.isinf(value) for one in figure.series for value in (*one.x, *one.y, *one.low, *one.high)

@@ -5,9 +5,11 @@ import pytest
 
 import tellall as ta
 from tellall.attack.trace.risk import trace_by_attributes
+from tellall.attack.trace.trace_files import MissingCalls, RiskFound
 from tellall.attack.trace.verdict import judge_tracing
+from tellall.core.records import read
 from tellall.report.trace_figures import tracing_figures
-from tellall.report.trace_page import render, summarise_risk, summarise_tracing
+from tellall.report.trace_page import TracingPage, render
 from tests.report.pages import NASTY, Tags, browser_page, charts, fits_a_telephone, refuses_the_world
 
 
@@ -19,18 +21,32 @@ def people(d=1500, n=20, others=20, pool=30, seed=0):
 
 
 def document(tracing, truth, figures, word=NASTY):
+    """What a page shows, written and read again."""
     risk = None if truth is None else ta.score(tracing, truth)
-    verdict = judge_tracing(tracing, risk)
-    return {
-        "tellall": ta.__version__,
-        "versions": {"numpy": word},
-        "release": word,
-        "command": f"tellall trace --release {word}",
-        "people": None,
-        "notes": [word],
-        **summarise_tracing(tracing, verdict, risk, 0),
-        "figures": [figure.as_json() for figure in figures],
-    }
+    found = TracingPage(
+        versions={"numpy": word},
+        command=f"tellall trace --release {word}",
+        release=word,
+        people=None,
+        notes=(word,),
+        verdict=judge_tracing(tracing, risk),
+        seed=0,
+        attack=tracing.attack,
+        threshold=tracing.rule,
+        delta=tracing.delta,
+        attributes=tracing.attributes,
+        reference_people=tracing.reference_people,
+        target_people=int(tracing.scores.size),
+        missing_calls=MissingCalls(*tracing.missing_calls),
+        targets_without_calls=tracing.without_calls,
+        reference_people_lacking_calls=tracing.reference_lacking,
+        exchangeability=tracing.exchangeability,
+        traced=tracing.traced,
+        named_at_false_discovery_rate=int(tracing.discoveries().sum()),
+        risk=None if risk is None else RiskFound.of(risk, 0),
+        figures=figures,
+    )
+    return read(TracingPage, json.dumps(found.as_json(), allow_nan=False), what="trace")
 
 
 @pytest.mark.parametrize("threshold", ["empirical", "hoeffding"])
@@ -42,12 +58,12 @@ def test_the_page_with_and_without_truth(known, threshold):
     growth = trace_by_attributes(means, targets, reference, whole=tracing, **options)
     given = truth if known else None
     figures = tracing_figures(tracing, truth=given, growth=growth, reveal=True)
-    plain = json.loads(json.dumps(document(tracing, given, figures), allow_nan=False))
-    page = render(plain)
+    found = document(tracing, given, figures)
+    page = render(found)
     tags = Tags.of(page)
     refuses_the_world(tags)
     assert "alert('x')" in tags.text
-    assert plain["verdict"]["sentence"] in tags.text
+    assert found.verdict.sentence in tags.text
     assert charts(page) == page.count("<details>") == (3 if known else 2)
     labels = {one.label.split(" (")[0] for one in figures[-1].series}
     assert labels >= ({"members", "others"} if known else {"targets"})
@@ -81,7 +97,7 @@ def test_scores_of_members_stand_apart_only_if_asked():
 def test_a_summary_of_risk_holds_no_score():
     means, targets, reference, truth = people()
     tracing = ta.trace(means, targets, reference, attack="pool", threshold="empirical", coding="bits")
-    plain = json.dumps(summarise_risk(ta.score(tracing, truth), 0), allow_nan=False)
+    plain = json.dumps(RiskFound.of(ta.score(tracing, truth), 0).as_json(), allow_nan=False)
     assert "threshold" not in plain
     assert not any(repr(score) in plain for score in tracing.scores.tolist())
 

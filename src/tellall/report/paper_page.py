@@ -6,6 +6,7 @@ import shlex
 from collections import Counter
 from typing import Any
 
+from tellall.core.records import read
 from tellall.experiment.verdict import Answer
 from tellall.report.html import fill, laid_out
 from tellall.report.paper_words import MEANINGS
@@ -30,7 +31,7 @@ def render(document: dict[str, Any]) -> str:
         classes=_CLASSES,
         meanings={word: meaning for word, meaning in MEANINGS.items() if word in used},
         answer=_answer(document),
-        figures=[laid_out(Figure.from_json(plain)) for plain in document["figures"]],
+        figures=[laid_out(read(Figure, plain, what="figure")) for plain in document["figures"]],
         command=_command(document),
     )
 

@@ -7,11 +7,12 @@ the template draws them as SVG. Nothing here knows what a figure is about, so ev
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from math import isfinite, nan
-from typing import Any, Literal, get_args
+from typing import Annotated, Literal, get_args
 
 from tellall.core.errors import invalid
+from tellall.core.records import UNKNOWN, Record
 
 __all__ = [
     "MOST_SERIES",
@@ -25,12 +26,13 @@ __all__ = [
 ]
 
 Kind = Literal["line", "points", "both", "steps", "histogram"]
+Numbers = tuple[Annotated[float, UNKNOWN], ...]  # null in JSON: a gap
 MOST_SERIES = 6  # more cannot be told apart
 _MOST_ROWS = 40
 
 
 @dataclass(frozen=True)
-class Axis:
+class Axis(Record):
     """One axis: its words, its unit, its scale.
 
     Attributes
@@ -67,7 +69,7 @@ class Axis:
 
 
 @dataclass(frozen=True, init=False)
-class Series:
+class Series(Record):
     """One line, row of points or histogram.
 
     Attributes
@@ -90,10 +92,10 @@ class Series:
     """
 
     label: str
-    x: tuple[float, ...]
-    y: tuple[float, ...]
-    low: tuple[float, ...]
-    high: tuple[float, ...]
+    x: Numbers
+    y: Numbers
+    low: Numbers
+    high: Numbers
     kind: Kind
     verdicts: tuple[str, ...]
     style: int | None
@@ -138,13 +140,13 @@ class Series:
 
 
 @dataclass(frozen=True)
-class Rule:
+class Rule(Record):
     """A straight line across the chart with its words: a bound, a threshold, a level.
 
     ``axis`` is the axis on which ``value`` is read: "x" is vertical, "y" is horizontal.
     """
 
-    value: float
+    value: Annotated[float, UNKNOWN]
     label: str
     axis: Literal["x", "y"] = "y"
 
@@ -155,7 +157,7 @@ class Rule:
 
 
 @dataclass(frozen=True)
-class Figure:
+class Figure(Record):
     """A chart with its title, its caption and its numbers.
 
     Attributes
@@ -169,9 +171,10 @@ class Figure:
 
     Examples
     --------
+    >>> from tellall.core.records import read
     >>> squares = Series("square", range(3), [0, 1, 4])
     >>> figure = Figure("Squares", "They grow.", Axis("x"), Axis("x²"), [squares])
-    >>> figure == Figure.from_json(figure.as_json())
+    >>> figure == read(Figure, figure.as_json(), what="figure")
     True
     """
 
@@ -187,21 +190,6 @@ class Figure:
         object.__setattr__(self, "rules", tuple(self.rules))
         if not 1 <= len(self.series) <= MOST_SERIES:
             raise invalid("series", f"from one to {MOST_SERIES} in '{self.title}'", len(self.series))
-
-    def as_json(self) -> dict[str, Any]:
-        """The figure as plain data; what is not finite is null."""
-        plain: dict[str, Any] = _finite(asdict(self))
-        return plain
-
-    @classmethod
-    def from_json(cls, plain: dict[str, Any]) -> Figure:
-        """The figure that :meth:`as_json` gave."""
-        series = [Series(**{k: _numbers_back(v) for k, v in one.items()}) for one in plain["series"]]
-        rules = [
-            Rule(**{**one, "value": nan if one["value"] is None else one["value"]}) for one in plain["rules"]
-        ]
-        axes = {name: Axis(**plain[name]) for name in ("x", "y")}
-        return cls(plain["title"], plain["caption"], axes["x"], axes["y"], tuple(series), tuple(rules))
 
 
 def numbers(figure: Figure, most: int = _MOST_ROWS) -> tuple[list[str], list[list[str]], int]:
@@ -268,17 +256,5 @@ def _place(axis: Axis, x: float) -> str:
     return number(x)
 
 
-def _floats(values: Iterable[Any]) -> tuple[float, ...]:
+def _floats(values: Iterable[float | None]) -> tuple[float, ...]:
     return tuple(nan if value is None else float(value) for value in values)
-
-
-def _finite(plain: Any) -> Any:
-    if isinstance(plain, dict):
-        return {key: _finite(value) for key, value in plain.items()}
-    if isinstance(plain, list | tuple):
-        return [_finite(value) for value in plain]
-    return None if isinstance(plain, float) and not isfinite(plain) else plain
-
-
-def _numbers_back(value: Any) -> Any:
-    return tuple(nan if one is None else one for one in value) if isinstance(value, list) else value

@@ -1,16 +1,18 @@
-"""The page of a tracing and its data: a verdict, figures and numbers; counts and rates, never a person."""
+"""The page of a tracing: a verdict, figures and numbers; counts and rates, never a person."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import asdict
-from typing import Any
+from contextlib import nullcontext
+from dataclasses import dataclass, fields
+from typing import Annotated
 
-from tellall.attack.trace.risk import RATES, TracingRisk
-from tellall.attack.trace.trace import Tracing
-from tellall.attack.trace.verdict import TracingVerdict
+from tellall.attack.trace.exchangeable import Exchangeability
+from tellall.attack.trace.risk import RATES, Share
+from tellall.attack.trace.trace_files import Publishable, RiskFound, TracedFiles, TracingFound, Watch
 from tellall.core.amounts import percent
+from tellall.core.records import Meaning
 from tellall.experiment.verdict import Answer
 from tellall.report.blocks import (
     Block,
@@ -29,134 +31,97 @@ from tellall.report.blocks import (
 from tellall.report.html import laid_out
 from tellall.report.plot import Figure
 from tellall.report.recorded import versions_of
+from tellall.report.trace_figures import tracing_figures
 
 __all__ = [
+    "TracingPage",
+    "page_of",
     "render",
-    "summarise_risk",
-    "summarise_tracing",
 ]
 
 
-def summarise_tracing(
-    tracing: Tracing, verdict: TracingVerdict, risk: TracingRisk | None, seed: int
-) -> dict[str, Any]:
-    """Returns the counts and rates of a tracing as plain data; it names no person."""
-    return {
-        "verdict": {"word": verdict.word, "sentence": verdict.sentence},
-        "seed": seed,
-        "attack": tracing.attack,
-        "threshold": tracing.rule,
-        "delta": tracing.delta,
-        "attributes": tracing.attributes,
-        "reference_people": tracing.reference_people,
-        "target_people": int(tracing.scores.size),
-        "missing_calls": dict(zip(("targets", "reference"), tracing.missing_calls, strict=True)),
-        "targets_without_calls": tracing.without_calls,
-        "reference_people_lacking_calls": tracing.reference_lacking,
-        "exchangeability": None if tracing.exchangeability is None else asdict(tracing.exchangeability),
-        "traced": tracing.traced,
-        "named_at_false_discovery_rate": int(tracing.discoveries().sum()),
-        "risk": None if risk is None else summarise_risk(risk, seed),
-    }
+@dataclass(frozen=True, kw_only=True)
+class TracingPage(TracingFound):
+    """What a tracing found, with what its page shows besides."""
+
+    limit: Annotated[Publishable | None, Meaning("null: it cannot be simulated.")] = None
+    figures: tuple[Figure, ...]
 
 
-def _finite(number: float) -> float | None:
-    """Returns the number, or None for infinity, which JSON does not have."""
-    return number if math.isfinite(number) else None
+def page_of(traced: TracedFiles, *, reveal: bool = False, watch: Watch = nullcontext) -> TracingPage:
+    """What the page of a tracing shows; with ``reveal``, members and others apart, which tells of people."""
+    drawn = tracing_figures(
+        traced.tracing,
+        truth=traced.truth,
+        growth=traced.growth(watch),
+        limit=traced.simulated(),
+        reveal=reveal,
+    )
+    found = {part.name: getattr(traced.found, part.name) for part in fields(traced.found)}
+    return TracingPage(**found, limit=traced.publishable(), figures=drawn)
 
 
-def summarise_risk(risk: TracingRisk, seed: int) -> dict[str, Any]:
-    """Returns the risk of a tracing as plain data.
-
-    Scores are left out: whoever knows a person's score could read from the curve at that score whether that
-    person is a member.
-    """
-    disproved = risk.epsilon()
-    return {
-        "members": risk.members,
-        "others": risk.others,
-        "traced": risk.traced,
-        "false": risk.false,
-        "true_positive_rate": asdict(risk.true_positive_rate),
-        "false_positive_rate": asdict(risk.false_positive_rate),
-        "auc": asdict(risk.auc),
-        "power_at_0.01": asdict(risk.power(0.01, rng=seed)),
-        "power_at_0.001": asdict(risk.power(0.001, rng=seed)),
-        "rates_seen": [rate for rate in RATES if risk.seen(rate)],
-        "epsilon_disproved": _finite(disproved.lower),
-        "epsilon": {
-            "estimate": _finite(disproved.estimate),
-            "lower": _finite(disproved.lower),
-            "delta": disproved.delta,
-            "confidence": disproved.confidence,
-        },
-        "roc": {name: curve.tolist() for name, curve in risk.roc().items() if name != "threshold"},
-    }
-
-
-def render(document: dict[str, Any]) -> str:
-    """Returns the page of a tracing's document."""
-    people = f" over {document['people']:,} people" if document["people"] else ""
+def render(found: TracingPage) -> str:
+    """The page of a tracing."""
+    people = f" over {found.people:,} people" if found.people else ""
     return render_blocks(
         (
             Section("answer", "", _answer_blocks),
             Section("numbers", "In numbers", _number_blocks),
             Section("figures", "Figures", _figure_blocks),
             Section("assumed", "What was assumed about the attacker", _assumed_blocks),
-            Section("notes", "Notes", lambda known: [Bullets(known["notes"])] if known["notes"] else []),
+            Section("notes", "Notes", lambda _: [Bullets(found.notes)] if found.notes else []),
             Section("repeat", "How to repeat this", _repeat_blocks),
         ),
-        document,
-        title=f"{document['verdict']['word'].capitalize()}: who was in the data of {document['release']}",
-        heading=f"Who was in the data of {document['release']}?",
-        subtitle=f"{document['attributes']:,} published means{people}; {document['target_people']:,} "
-        f"targets, {document['reference_people']:,} reference people.",
+        found,
+        title=f"{found.verdict.word.capitalize()}: who was in the data of {found.release}",
+        heading=f"Who was in the data of {found.release}?",
+        subtitle=f"{found.attributes:,} published means{people}; {found.target_people:,} "
+        f"targets, {found.reference_people:,} reference people.",
     )
 
 
-def _answer_blocks(document: dict[str, Any]) -> list[Block]:
+def _answer_blocks(found: TracingPage) -> list[Block]:
     """The verdict, how many are traced, and how many means could be published."""
-    verdict = TracingVerdict(**document["verdict"])
+    verdict = found.verdict
     answer = Answer(verdict.kind, verdict.word.capitalize(), verdict.sentence, "Can people be traced?")
-    return [Box(answer, large=True), Tiles([_traced_tile(document), *_limit_tiles(document.get("limit"))])]
+    return [Box(answer, large=True), Tiles([_traced_tile(found), *_limit_tiles(found.limit)])]
 
 
-def _traced_tile(document: dict[str, Any]) -> Tile:
-    risk, rate = document["risk"], percent(document["delta"])
+def _traced_tile(found: TracingPage) -> Tile:
+    risk, rate = found.risk, percent(found.delta)
     question = "Who would be hurt?"
     if risk is None:
         return Tile(
             question,
-            f"{document['traced']:,} of {document['target_people']:,} targets are above the threshold.",
+            f"{found.traced:,} of {found.target_people:,} targets are above the threshold.",
             (f"By chance alone, {rate} of people who were not in the data would be.",),
             "numbers",
         )
     return Tile(
         question,
-        f"{risk['traced']:,} of {risk['members']:,} members are named.",
-        (f"{risk['false']:,} of {risk['others']:,} others are named too; {rate} were allowed.",),
+        f"{risk.traced:,} of {risk.members:,} members are named.",
+        (f"{risk.false:,} of {risk.others:,} others are named too; {rate} were allowed.",),
         "numbers",
     )
 
 
-def _limit_tiles(limit: dict[str, Any] | None) -> list[Tile]:
+def _limit_tiles(limit: Publishable | None) -> list[Tile]:
     """What to change: how many means can be published."""
     if limit is None:
         return []
-    word = "Publish at most" if limit["reached"] else "All that were tried:"
-    return [
-        Tile("What do I change?", f"{word} {limit['attributes']:,} means.", (limit["sentence"],), "figures")
-    ]
+    word = "Publish at most" if limit.reached else "All that were tried:"
+    return [Tile("What do I change?", f"{word} {limit.attributes:,} means.", (limit.sentence,), "figures")]
 
 
-def _number_blocks(document: dict[str, Any]) -> list[Block]:
-    risk = document["risk"]
-    rate = document["delta"]
+def _number_blocks(found: TracingPage) -> list[Block]:
+    risk = found.risk
+    rate = found.delta
     lines = [
-        Line("targets above the threshold", (f"{document['traced']:,} of {document['target_people']:,}", "")),
+        Line("targets above the threshold", (f"{found.traced:,} of {found.target_people:,}", "")),
         Line(
             f"targets that can be named at a false-discovery rate of {rate:g}",
-            (f"{document['named_at_false_discovery_rate']:,}", ""),
+            (f"{found.named_at_false_discovery_rate:,}", ""),
         ),
         *([] if risk is None else _risk_lines(risk)),
     ]
@@ -170,49 +135,47 @@ def _number_blocks(document: dict[str, Any]) -> list[Block]:
     ]
 
 
-def _risk_lines(risk: dict[str, Any]) -> Iterator[Line]:
+def _risk_lines(risk: RiskFound) -> Iterator[Line]:
     """The rates of an attack on people whose membership is known."""
-    yield _share(f"members named (of {risk['members']:,})", risk["true_positive_rate"])
-    yield _share(f"others named (of {risk['others']:,})", risk["false_positive_rate"])
-    seen = [rate for rate in RATES if rate in risk["rates_seen"]]
-    for rate in RATES:
-        power = risk[f"power_at_{rate:g}"]
-        if rate in seen:
+    yield _share(f"members named (of {risk.members:,})", risk.true_positive_rate)
+    yield _share(f"others named (of {risk.others:,})", risk.false_positive_rate)
+    for rate, power in risk.powers:
+        if rate in risk.rates_seen:
             yield _share(f"power at {100 * rate:g} % false positives", power)
-        elif rate == RATES[0] or RATES[0] in seen:
-            few = f"with {risk['others']:,} others a rate of {100 * rate:g} % cannot be seen"
+        elif rate == RATES[0] or RATES[0] in risk.rates_seen:
+            few = f"with {risk.others:,} others a rate of {100 * rate:g} % cannot be seen"
             yield _share(f"members above all others ({few})", power)
-    auc, epsilon = risk["auc"], risk["epsilon"]
-    yield Line("AUC", (f"{auc['value']:.3f}", f"{auc['low']:.3f} to {auc['high']:.3f}"))
-    disproved = risk["epsilon_disproved"]
+    auc, epsilon = risk.auc, risk.epsilon
+    yield Line("AUC", (f"{auc.value:.3f}", f"{auc.low:.3f} to {auc.high:.3f}"))
+    disproved = risk.epsilon_disproved
     yield Line(
         "ε that differential privacy would need to allow this (δ = 0)",
         (
-            "no number" if epsilon["estimate"] is None else f"{epsilon['estimate']:.2f}",
-            "no number" if disproved is None else f"{disproved:.2f} or more",
+            "no number" if math.isinf(epsilon.estimate) else f"{epsilon.estimate:.2f}",
+            "no number" if math.isinf(disproved) else f"{disproved:.2f} or more",
         ),
     )
 
 
-def _share(name: str, one: dict[str, float]) -> Line:
-    return Line(name, (percent(one["value"]), f"{percent(one['low'])} to {percent(one['high'])}"))
+def _share(name: str, one: Share) -> Line:
+    return Line(name, (percent(one.value), f"{percent(one.low)} to {percent(one.high)}"))
 
 
-def _figure_blocks(document: dict[str, Any]) -> list[Block]:
-    return [Drawn(laid_out(Figure.from_json(plain))) for plain in document["figures"]]
+def _figure_blocks(found: TracingPage) -> list[Block]:
+    return [Drawn(laid_out(figure)) for figure in found.figures]
 
 
-def _assumed_blocks(document: dict[str, Any]) -> list[Block]:
+def _assumed_blocks(found: TracingPage) -> list[Block]:
     independent = (
-        f"Attributes are independent: the threshold “{document['threshold']}” promises nothing if they are "
+        f"Attributes are independent: the threshold “{found.threshold}” promises nothing if they are "
         "correlated, as neighbouring positions of a genome are."
     )
-    if document["threshold"] == "empirical":
+    if found.threshold == "empirical":
         independent = (
             "Targets who were not in the data and the reference people are exchangeable; attributes may be "
             "correlated."
         )
-    checked = document.get("exchangeability")
+    checked = found.exchangeability
     unknown = (
         "It is not known here which targets were in the data: with --members the page shows how often the "
         "attack is right."
@@ -221,31 +184,31 @@ def _assumed_blocks(document: dict[str, Any]) -> list[Block]:
         Bullets(
             [
                 "They have the attributes of each target, the published means, and "
-                f"{document['reference_people']:,} people of the same population who were not in the data.",
+                f"{found.reference_people:,} people of the same population who were not in the data.",
                 independent,
                 *([] if checked is None else [_population(checked)]),
-                *([] if document["risk"] else [unknown]),
+                *([] if found.risk else [unknown]),
             ]
         )
     ]
 
 
-def _population(checked: dict[str, Any]) -> str:
+def _population(checked: Exchangeability) -> str:
     """Whether reference people, means and targets are of one population, and who says so."""
-    sentence = str(checked["sentence"])
+    sentence = checked.sentence
     return f"{sentence} It was traced all the same." if _overruled(checked) else sentence
 
 
-def _overruled(checked: dict[str, Any]) -> bool:
-    return bool(checked["anyway"]) and checked["status"] != "alike"
+def _overruled(checked: Exchangeability) -> bool:
+    return checked.anyway and checked.status != "alike"
 
 
-def _repeat_blocks(document: dict[str, Any]) -> list[Block]:
-    attack = f"{document['attack']}, threshold {document['threshold']}, δ = {document['delta']:g}"
+def _repeat_blocks(found: TracingPage) -> list[Block]:
+    attack = f"{found.attack}, threshold {found.threshold}, δ = {found.delta:g}"
     pairs = [
-        ("command", document["command"]),
+        ("command", found.command),
         ("attack", attack),
-        ("seed", f"{document['seed']}"),
-        ("versions", versions_of(document["tellall"], document["versions"])),
+        ("seed", f"{found.seed}"),
+        ("versions", versions_of(found.tellall, found.versions)),
     ]
     return [Terms(pairs, code=("command",))]

@@ -14,6 +14,7 @@ import numpy as np
 from tellall.algebra.operators.base import Array, IntArray
 from tellall.attack.trace.inputs import Input
 from tellall.core.errors import InvalidInput, invalid
+from tellall.core.records import Record
 from tellall.people.attributes.chunks import Chunked, chunk_slices
 from tellall.people.attributes.codings import AttributeCoding, calls_of, reals_of
 from tellall.people.attributes.copies import stretches
@@ -38,7 +39,7 @@ _CALLS = 500_000_000  # read for that, where there are more attributes than the 
 
 
 @dataclass(frozen=True)
-class Distance:
+class Distance(Record):
     """How far a mean of people lies from the reference people's mean, beside the reference's own spread.
 
     Attributes
@@ -63,7 +64,7 @@ class Distance:
 
 
 @dataclass(frozen=True)
-class Exchangeability:
+class Exchangeability(Record):
     """Whether the reference people can be of the population of the published means and of the targets.
 
     Attributes

@@ -21,7 +21,7 @@ from tellall.release.protections.rounding import Rounding
 __all__ = ["LimitFound", "limit_of_file"]
 
 _MOST = 20_000  # means tried if nobody says how many
-Share = Annotated[float, Meaning(least=0, most=1)]
+_Share = Annotated[float, Meaning(least=0, most=1)]
 
 
 @dataclass(frozen=True)
@@ -29,9 +29,9 @@ class LimitCurve(Record):
     """How the share of people traced grows with the number of means."""
 
     attributes: Annotated[tuple[int, ...], Meaning("Numbers of means.")]
-    power: Annotated[tuple[Share, ...], Meaning("The share of members traced at the false-positive rate.")]
-    low: Annotated[tuple[Share, ...], Meaning("The lower ends of its 95 % intervals.")]
-    high: tuple[Share, ...]
+    power: Annotated[tuple[_Share, ...], Meaning("The share of members traced at the false-positive rate.")]
+    low: Annotated[tuple[_Share, ...], Meaning("The lower ends of its 95 % intervals.")]
+    high: tuple[_Share, ...]
 
     @classmethod
     def of(cls, found: ReleaseLimit) -> LimitCurve:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,7 @@ from tellall.attack.trace.trace import Tracing, trace
 from tellall.core.checks import are_bits, is_whole, share, whole
 from tellall.core.errors import invalid
 from tellall.core.intervals import clopper_pearson
+from tellall.core.records import ENDLESS, Record
 from tellall.release.protections.protection import Rng, as_rng
 from tellall.release.release import Release
 
@@ -37,7 +38,7 @@ _FEW = 20  # with fewer members or outsiders DeLong's variance is too uncertain
 
 
 @dataclass(frozen=True)
-class Share:
+class Share(Record):
     """A share with its 95 % interval."""
 
     value: float
@@ -49,7 +50,7 @@ class Share:
 
 
 @dataclass(frozen=True)
-class Disproof:
+class Disproof(Record):
     """The ε of differential privacy that a tracing disproves.
 
     Attributes
@@ -60,8 +61,8 @@ class Disproof:
         Every ε below this is disproved at the confidence.
     """
 
-    estimate: float
-    lower: float
+    estimate: Annotated[float, ENDLESS]
+    lower: Annotated[float, ENDLESS]
     delta: float
     confidence: float
 

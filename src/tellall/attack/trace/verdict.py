@@ -10,6 +10,7 @@ import numpy as np
 from tellall.attack.trace.risk import TracingRisk
 from tellall.attack.trace.trace import Tracing
 from tellall.core.exits import DONE, UNSETTLED
+from tellall.core.records import Record
 
 __all__ = [
     "TracingVerdict",
@@ -28,7 +29,7 @@ _RARE = 0.01  # a rarer count of targets above the threshold is not put down to 
 
 
 @dataclass(frozen=True)
-class TracingVerdict:
+class TracingVerdict(Record):
     """What a tracing says, in a word and in a sentence.
 
     ``word`` is "traced", "partly traced", "not traced" or "inconclusive".

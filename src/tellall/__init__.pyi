@@ -11,6 +11,7 @@ from .attack.prove.rows import PossibleRows as PossibleRows
 from .attack.prove.rows import rows_from_tables as rows_from_tables
 from .attack.reconstruct.attack import Reconstruction as Reconstruction
 from .attack.reconstruct.attack import reconstruct as reconstruct
+from .attack.reconstruct.attack_files import attack_files as attack_files
 from .attack.reconstruct.rows import reconstruct_rows as reconstruct_rows
 from .attack.trace.limit import ReleaseLimit as ReleaseLimit
 from .attack.trace.limit import release_limit as release_limit

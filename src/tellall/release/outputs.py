@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
+from tellall.core.records import NOT_WRITTEN, Record
 from tellall.release.release import Release
 
 __all__ = ["NotRead", "Output", "OutputFolder"]
 
 
 @dataclass(frozen=True)
-class NotRead:
+class NotRead(Record):
     """An output that was not read as a release, and why; ``planned``: somebody wants to publish it."""
 
     id: str
     reason: str
-    planned: bool = True
+    planned: Annotated[bool, NOT_WRITTEN] = True
 
     @classmethod
     def errors_of(cls, model: str, reason: str) -> NotRead:

@@ -238,3 +238,11 @@ def test_a_count_that_its_rule_cannot_show_is_named_in_words(tellall, tmp_path):
     code, out, _ = tellall("rows", "table.csv", "--hidden-below", "5", "--jobs", "1")
     assert code == 3
     assert "age = 0-19: no count would be shown like this" in " ".join(out.split())
+
+
+def test_values_that_the_declared_rounding_cannot_give_are_named_and_not_settled(tellall, tmp_path):
+    (tmp_path / "ill.csv").write_text("sex,ill,count\nf,no,20\nf,yes,13\nm,no,30\nm,yes,7\n")
+    code, out, _ = tellall("rows", "ill.csv", "--round", "10", "--jobs", "1")
+    said = " ".join(out.split())
+    assert code == 3
+    assert "2 of 4 values do not come from rounding to 10: 13 where sex = f, ill = yes; 7 where" in said

@@ -49,6 +49,7 @@ from tellall.release.statistics.among import Among
 from tellall.release.statistics.base import CellLayout, tables_of
 from tellall.release.statistics.marginals import Marginals
 from tellall.release.told import tell
+from tellall.release.unlike import not_rounded
 
 __all__ = [
     "as_view",
@@ -262,6 +263,9 @@ def _equations_in(
     rows = _rows(equations, noise.assumed, counts, whole=whole)
     if not noise.known:
         rows = replace(rows, bound=np.full(rows.bound.size, np.inf))
+    if (odd := not_rounded(release.values, release.protections)).any():  # no bound holds for such a value
+        held = odd if sums is None else sums.add(odd.astype(np.float64)) > 0
+        rows = replace(rows, bound=np.where(held if held.size == len(rows) else True, np.inf, rows.bound))
     if possible is not None and not turned:
         offset = equations.target - counts if offset is None else offset
         stretches = None
@@ -556,8 +560,6 @@ def possible_counts(values: Array, protections: Sequence[Protection], units: flo
     values, protections = nearly_exact(values, protections, units)
     distinct, index = np.unique(values, return_inverse=True)  # NaN is one value, the last
     low, high, gaps = _undone(distinct, protections, units)
-    odd = _not_rounded(distinct, protections)
-    low, high, gaps = np.where(odd, 0.0, low), np.where(odd, np.inf, high), _without(gaps, odd)
     index = index.reshape(values.shape)
     missing = dict(gaps)
     listed: Gaps = ()
@@ -585,20 +587,7 @@ def possible_values(values: Array, protections: Sequence[Protection]) -> tuple[A
     low, high = lows.min(axis=0), highs.max(axis=0)
     if any(protection.keeps_zero for protection in protections):
         low, high = np.minimum(low, 0.0), np.maximum(high, 0.0)
-    odd = _not_rounded(values, protections)
-    return np.where(odd, -np.inf, low), np.where(odd, np.inf, high)
-
-
-def _not_rounded(values: Array, protections: Sequence[Protection]) -> npt.NDArray[np.bool_]:
-    """Which values the last rounding cannot have produced; nothing is certain about those."""
-    last = next((one for one in reversed(protections) if not one.hides), None)
-    if not isinstance(last, Rounding):
-        return np.zeros(values.size, dtype=bool)
-    return ~np.isnan(values) & ~last.rounds_to(values)
-
-
-def _without(gaps: Gaps, which: npt.NDArray[np.bool_]) -> Gaps:
-    return tuple((row, counts) for row, counts in gaps if not which[row])
+    return low, high
 
 
 def _undone(values: Array, protections: Sequence[Protection], units: float) -> tuple[Array, Array, Gaps]:

@@ -100,7 +100,7 @@ def counts_of_shares(table: CountTable, bases: tuple[Array, Array]) -> tuple[Arr
         lows = [np.where(fits, each, np.inf) for fits, (each, _) in zip(possible, ends, strict=True)]
         highs = [np.where(fits, each, -np.inf) for fits, (_, each) in zip(possible, ends, strict=True)]
         low[at], high[at] = np.min(lows, axis=0) if first else 0.0, np.max(highs, axis=0)
-    impossible = np.isinf(low)
+    impossible = np.isinf(low) | (shares[0] > shares[1])
     low, high = np.where(impossible, 1.0, low), np.where(impossible, 0.0, high)
     high = np.maximum(np.minimum(high, most), 0.0)
     return np.minimum(np.maximum(low, 0.0), high + 1), high  # low is one above high where no count fits

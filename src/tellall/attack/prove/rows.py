@@ -35,6 +35,7 @@ from tellall.release.joint import (
 )
 from tellall.release.protections.protection import Rng, as_rng, noise_of
 from tellall.release.release import Release
+from tellall.release.unlike import unlike_rounding
 
 __all__ = [
     "DRAWS",
@@ -182,7 +183,13 @@ class PossibleRows:
     @property
     def status(self) -> Status:
         if self.found.empty:
-            return Status("contradictory", "no rows have all these tables; one of them must be wrong")
+            unlike = [
+                f"{table.describe()}: {said}"
+                for table in self.joint.tables
+                if (said := unlike_rounding(table.counts, table.protections, table.cell))
+            ]
+            wrong = "no rows have all these tables; one of them must be wrong"
+            return Status("contradictory", "; ".join(unlike) or wrong)
         left = int(self.open.sum())
         if left:
             return Status("not converged", f"{left:,} rows were left open; raise proof_effort")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -46,12 +46,14 @@ from tellall.core.shown import InNotebook
 from tellall.people.dataset import Dataset, Public
 from tellall.release.equations import Evidence
 from tellall.release.hidden import threshold_of
+from tellall.release.joint import name_cell
 from tellall.release.linearise import as_view, evidence_of, turn_back, without_tiny_noise
 from tellall.release.protections.protection import Rng, as_rng
 from tellall.release.protections.records import Swapping
 from tellall.release.release import Release
 from tellall.release.sight import EVERYTHING, Knowledge, seen_by
 from tellall.release.told import size_known_numbers
+from tellall.release.unlike import unlike_rounding
 
 if TYPE_CHECKING:
     from tellall.attack.prove.counting import Count
@@ -434,8 +436,9 @@ def reconstruct_from(
     plain = releases
     if all(release.shape == public.shape for release in releases):
         plain = tuple(without_tiny_noise(release, public) for release in releases)
+    agreed = _with_rounding(decoded.status, releases, public)
     status = _warn_if_mostly_hidden(
-        decoded.status, evidence, releases, rate_known=prior is not None or isinstance(secret, Real)
+        agreed, evidence, releases, rate_known=prior is not None or isinstance(secret, Real)
     )
     return Reconstruction(
         secret=secret,
@@ -517,6 +520,15 @@ _MUCH = 0.5  # share of hidden values above which those shown say little about t
 
 
 _Doubt = tuple[str, str]  # the code of a doubt, and what it says
+
+
+def _with_rounding(status: Status, releases: Sequence[Release], public: Public) -> Status:
+    """Returns the status, "contradictory" if the declared rounding cannot give some of the values."""
+    for release in releases:
+        said = unlike_rounding(release.values, release.protections, partial(name_cell, release, public))
+        if said:
+            return Status("contradictory", f"{said}; look for a mistake, or declare what was done to them")
+    return status
 
 
 def _with_doubts(status: Status, releases: Sequence[Release], public: Public, decoder: str) -> Status:

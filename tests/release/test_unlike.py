@@ -10,7 +10,9 @@ import tellall as ta
 from tellall.release.unlike import not_rounded, unlike_rounding
 
 PEOPLE = random_people(60, 3, seed=3)
-NUMBERS = ta.Dataset.from_arrays(np.asarray(PEOPLE.public.codes).T, secret=np.random.default_rng(3).exponential(40, 60).round(1))
+NUMBERS = ta.Dataset.from_arrays(
+    np.asarray(PEOPLE.public.codes).T, secret=np.random.default_rng(3).exponential(40, 60).round(1)
+)
 
 
 def bent(release, by):

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from time import monotonic
+from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 
 import typer
 
@@ -17,7 +18,9 @@ from tellall.cli.options import (
     Cluster,
     Data,
     Device,
+    DropGaps,
     Jobs,
+    Kind,
     PlanSeed,
     Quiet,
     Reveal,
@@ -30,8 +33,10 @@ from tellall.cli.options import (
     only_writer,
     progress_bar,
     read_plan,
+    reading,
     resumable,
     tell_assumed,
+    time_words,
     write_secret,
 )
 from tellall.core import files
@@ -59,6 +64,7 @@ __all__ = [
 EXIT_CODES = {"pass": DONE, "fail": FAILED, "review": UNSETTLED}
 _GOES_ON = "the same command goes on with the search"
 _LISTED = 3  # reasons in one message
+_LONG = 120.0  # seconds of a search that are announced
 
 Plan = Annotated[
     Path | None,
@@ -100,9 +106,6 @@ Key = Annotated[
 NoRemedy = Annotated[
     bool, typer.Option("--no-remedy", help="Do not look for a change of the plan that passes.")
 ]
-Drop = Annotated[
-    bool, typer.Option("--drop-gaps", help="Leave out people whose secret is missing; the report says so.")
-]
 Force = Annotated[
     bool,
     typer.Option("--force", help="Start even if it takes more memory than is free."),
@@ -111,6 +114,13 @@ OutFolder = Annotated[
     Path | None,
     typer.Option("--out", "-o", help="The folder for report.html and audit.json; PLAN-audit by default."),
 ]
+
+
+class _How(TypedDict):
+    """How the secret is read."""
+
+    drop_gaps: bool
+    kind: str | None
 
 
 def audit(
@@ -129,7 +139,8 @@ def audit(
     device: Device = "cpu",
     no_remedy: NoRemedy = False,
     force: Force = False,
-    drop_gaps: Drop = False,
+    drop_gaps: DropGaps = False,
+    kind: Kind = None,
     policy: PolicyFile = None,
     markdown: Markdown = None,
     junit: Junit = None,
@@ -169,8 +180,10 @@ def audit(
     from tellall.core.jobs import Workers
     from tellall.experiment.audit import reveal as name_people
     from tellall.experiment.plans.memory import memory_of
+    from tellall.experiment.plans.places import places_of
     from tellall.experiment.plans.policy import Policy
     from tellall.experiment.plans.record import record_of
+    from tellall.experiment.withheld import mostly_withheld
     from tellall.report.areas import audit_lines
     from tellall.report.attackers import attacker_lines
     from tellall.report.text import audit_text, talk_console
@@ -185,7 +198,8 @@ def audit(
         raise invalid("--key", "given with --decision", key)
     curator = None if key is None else CuratorKey.read(key)
     rules = None if policy is None else Policy.read(policy)
-    people, chosen, outputs = _asked(plan, data, acro, secret, seed, talk, drop_gaps=drop_gaps)
+    how: _How = {"drop_gaps": drop_gaps, "kind": kind}
+    people, chosen, outputs = _asked(plan, data, acro, secret, seed, talk, how)
     checked = None if curator is None else curator.check(chosen.data_file(data))
     chosen = chosen if rules is None else rules.under(chosen)
     known = chosen.not_checked
@@ -204,9 +218,10 @@ def audit(
     asked = [plan.name] if plan is not None else []
     asked += ["--acro", acro.name] if acro is not None else []
     asked += ["--policy", policy.name] if policy is not None else []
-    asked += ["--drop-gaps"] if drop_gaps else []
+    asked += reading(drop_gaps=drop_gaps, kind=kind)
     pieces = "attacks" if chosen.by is None else "areas"
     work = folder / ".work" if chosen.by is None else kept_beside(folder)
+    began = monotonic()
     with (
         resumable(kept=True, words=pieces) as through,
         progress_bar(talk, "attacking", quiet=quiet) as progress,
@@ -239,9 +254,13 @@ def audit(
     if outputs is not None:
         _write_record(result.document, folder, outputs.made_by, talk)
     if outputs is None and not no_remedy:
-        result = _explained(people, result, folder, work, talk, workers, quiet=quiet)
+        seconds = monotonic() - began
+        result = _explained(people, result, folder, work, talk, workers, seconds, quiet=quiet)
     else:
         _forget(folder)
+    if result.remedy is None:
+        for line in mostly_withheld(places_of(people, chosen), chosen.releases, chosen.seed):
+            talk.print(line)
     _write_summaries(result.document, markdown, junit, talk)
     if decision:
         about = [folder / "audit.json", *([] if plan is None else [plan]), *_files_of(outputs)]
@@ -285,8 +304,7 @@ def _asked(
     secret: str | None,
     seed: int | None,
     talk: Console,
-    *,
-    drop_gaps: bool,
+    how: _How,
 ) -> tuple[Dataset, plans.Plan, OutputFolder | None]:
     """The people, what is attacked, and the outputs of ACRO in it."""
     from tellall.experiment.plans.plan import Plan
@@ -295,13 +313,12 @@ def _asked(
     if secret is not None and (acro is None or plan is not None):
         raise invalid("--secret", "left out with a plan, which names it", secret)
     if plan is not None:
-        chosen = read_plan(plan, data, seed, talk)
-        chosen = replace(chosen, drop_gaps=chosen.drop_gaps or drop_gaps)
+        chosen = read_plan(plan, data, seed, talk, **how)
         people = chosen.dataset(data)
     else:
         assert acro is not None
-        people = _people_of(acro, data, secret, talk, drop_gaps=drop_gaps)
-        chosen = Plan((), seed=seed or 0, steps=False, drop_gaps=drop_gaps)
+        people = _people_of(acro, data, secret, talk, how)
+        chosen = Plan((), seed=seed or 0, steps=False, **how)
         chosen = replace(chosen, data=(data or Path()).name, secret=people.secret_name)
     if acro is None:
         return people, chosen, None
@@ -312,9 +329,7 @@ def _asked(
     return people, chosen, folder
 
 
-def _people_of(
-    acro: Path, data: Path | None, secret: str | None, talk: Console, *, drop_gaps: bool
-) -> Dataset:
+def _people_of(acro: Path, data: Path | None, secret: str | None, talk: Console, how: _How) -> Dataset:
     """The people that outputs are about, with the secret that most outputs are about."""
     from tellall.people.dataset import Dataset
     from tellall.people.readers import read_table
@@ -325,14 +340,14 @@ def _people_of(
     table = read_table(data)
     names = [str(name) for name in (table if isinstance(table, dict) else table.columns)]
     chosen = likely_secret(acro, names) if secret is None else secret
-    everything = Dataset.from_frame(table, secret=chosen, drop_gaps=drop_gaps)
+    everything = Dataset.from_frame(table, secret=chosen, **how)
     found = read_folder(acro, everything)
     if not found.outputs:
         reasons = "; ".join(map(str, found.skipped[:3])) or "none"
         raise invalid("--acro", "a folder with an output that can be read", reasons)
     public = columns_used(found, everything.public)
     talk.print(f"The secret is {chosen}; the attacker knows {', '.join(public)}.")
-    return Dataset.from_frame(table, secret=chosen, public=public, drop_gaps=drop_gaps)
+    return Dataset.from_frame(table, secret=chosen, public=public, **how)
 
 
 def _write_record(document: dict[str, Any], folder: Path, made_by: str, talk: Console) -> None:
@@ -391,6 +406,21 @@ def _files_of(outputs: OutputFolder | None) -> list[Path]:
     return list(dict.fromkeys(path for output in given for path in output.files))
 
 
+def _announce_search(audit: Audit, people: int, seconds: float, folder: Path, talk: Console) -> None:
+    """Says how long the search for a remedy may take, measured on the attacks made, if that is long."""
+    from tellall.experiment.remedy import most_attacks
+
+    made = max(1, sum(len(finding.outcomes) for finding in audit.found))
+    most = seconds / made * most_attacks(people)
+    if most > _LONG:
+        talk.print(
+            f"The verdict is in {folder}. Looking for a change that passes takes at most about "
+            f"{time_words(most)}; --no-remedy leaves it out. If it is stopped, the verdict stands; "
+            f"{_GOES_ON}.",
+            soft_wrap=True,
+        )
+
+
 def _explained(
     people: Dataset,
     audit: Audit,
@@ -398,15 +428,18 @@ def _explained(
     work: Path | None,
     talk: Console,
     workers: Workers,
+    seconds: float,
     *,
     quiet: bool,
 ) -> Audit:
-    """The audit with its remedy, saved again and printed; unchanged if the search fails or is stopped."""
+    """The audit, which took so long, with its remedy, saved again and printed; unchanged if the search fails or is stopped."""
     from tellall.experiment.advice import with_advice
 
     words = {"culprits": "what each part adds", "remedy": "looking for a remedy"}
 
     def bar(stage: str) -> AbstractContextManager[Progress | None]:
+        if stage == "culprits":
+            _announce_search(audit, people.n, seconds, folder, talk)
         return progress_bar(talk, words[stage], quiet=quiet, open_end=stage == "remedy")
 
     try:

@@ -12,7 +12,9 @@ from tellall.cli.options import (
     Cluster,
     Data,
     Decoders,
+    DropGaps,
     Jobs,
+    Kind,
     OutPage,
     PlanFile,
     PlanSeed,
@@ -21,6 +23,7 @@ from tellall.cli.options import (
     kept_beside,
     only_writer,
     read_plan,
+    reading,
     say,
     study_document,
     tell_assumed,
@@ -56,6 +59,8 @@ def calibrate(
     out: OutPage = None,
     jobs: Jobs = -1,
     cluster: Cluster = None,
+    drop_gaps: DropGaps = False,
+    kind: Kind = None,
 ) -> None:
     """Find the least noise that keeps every attack under a limit.
 
@@ -75,9 +80,9 @@ def calibrate(
 
     check_page(out)
     talk, page = talk_console(quiet=quiet), PlainConsole()
-    chosen = read_plan(plan, data, seed, talk)
+    chosen = read_plan(plan, data, seed, talk, drop_gaps=drop_gaps, kind=kind)
     limit = chosen.limit if max_advantage is None else max_advantage
-    kind = as_family(family)
+    searched = as_family(family)
     if chosen.by is None and cluster is not None:
         rule = "left out: each step of a calibration needs the one before; only areas (by) share a cluster"
         raise invalid("--cluster", rule, cluster)
@@ -92,7 +97,7 @@ def calibrate(
     for name, one in calibrate_plan(
         chosen,
         people,
-        kind,
+        searched,
         limit,
         draws=draws,
         decoders=decoder or None,
@@ -120,12 +125,13 @@ def calibrate(
     for one_skipped in skipped:
         talk.print(f"{one_skipped['name']}: no answer: {one_skipped['reason']}")
     asked = ["--max-advantage", f"{limit:g}", "--family", family, "--draws", str(draws)]
+    asked += reading(drop_gaps=drop_gaps, kind=kind)
     document = {
         **study_document("calibrate", plan, data, chosen, asked, decoder or ()),
         "by": chosen.by,
         "secret": people.secret_name,
         "real": not people.levels,
-        "family": kind.name,
+        "family": searched.name,
         "max_advantage": limit,
         "exposed_limit": chosen.exposed_limit,
         "releases": found,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tellall.cli.options import AsJson, Quiet, Seed, Unused, check_out, emit, tell_assumed
+from tellall.cli.options import AsJson, DropGaps, Kind, Quiet, Seed, Unused, check_out, emit, tell_assumed
 from tellall.core import files
 from tellall.core.errors import invalid
 from tellall.core.records import VERSION
@@ -23,9 +23,6 @@ People = Annotated[
     Path, typer.Argument(metavar="PEOPLE.csv", help="The file of people, one per row; or a folder of tables.")
 ]
 Secret = Annotated[str | None, typer.Option("--secret", help="The column to protect.")]
-Drop = Annotated[
-    bool, typer.Option("--drop-gaps", help="Write a plan that leaves out people whose secret is missing.")
-]
 OutFile = Annotated[
     Path | None,
     typer.Option("--out", "-o", help="The plan; by default next to the data, with the ending .toml."),
@@ -39,7 +36,8 @@ def init(
     seed: Seed = 0,
     quiet: Quiet = False,
     out: OutFile = None,
-    drop_gaps: Drop = False,
+    drop_gaps: DropGaps = False,
+    kind: Kind = None,
     reveal: Unused = False,
 ) -> None:
     """Write a commented plan for a file of people.
@@ -59,7 +57,7 @@ def init(
     if plan.exists() or plan.is_symlink():
         raise invalid("--out", "a new file", str(plan), "Remove it, or choose another name.")
     table = read_table(people)
-    made = draft(table, _relative(plan, people), secret=secret, drop_gaps=drop_gaps)
+    made = draft(table, _relative(plan, people), secret=secret, drop_gaps=drop_gaps, kind=kind)
     files.write_text(plan, made.text.replace("seed = 0 ", f"seed = {seed} "))
     for line in (
         f"Wrote {plan}: secret {made.secret}, {len(made.public)} public columns.",

@@ -36,9 +36,11 @@ __all__ = [
     "Data",
     "Decoders",
     "Device",
+    "DropGaps",
     "FreshSeed",
     "Html",
     "Jobs",
+    "Kind",
     "Out",
     "OutPage",
     "PlanFile",
@@ -58,10 +60,12 @@ __all__ = [
     "only_writer",
     "progress_bar",
     "read_plan",
+    "reading",
     "resumable",
     "say",
     "study_document",
     "tell_assumed",
+    "time_words",
     "watching",
     "write_page",
     "write_secret",
@@ -84,6 +88,17 @@ OutPage = Annotated[
 Html = Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Also write a page.")]
 PlanFile = Annotated[Path, typer.Argument(metavar="PLAN.toml", help="The plan; tellall init writes one.")]
 Data = Annotated[Path | None, typer.Option("--data", help="Read the people from here instead.")]
+DropGaps = Annotated[
+    bool, typer.Option("--drop-gaps", help="Leave out people whose secret is missing; what is made says so.")
+]
+Kind = Annotated[
+    str | None,
+    typer.Option(
+        "--kind",
+        metavar="bits|categories|reals",
+        help="What the secret is. Whole numbers of at most 20 different values are categories otherwise.",
+    ),
+]
 PlanSeed = Annotated[int | None, typer.Option("--seed", min=0, help="Use this seed instead of the plan's.")]
 FreshSeed = Annotated[
     int | None, typer.Option("--seed", min=0, help="Seed; without it a fresh one each time.")
@@ -113,8 +128,16 @@ Reveal = Annotated[
 Unused = Annotated[bool, typer.Option("--reveal", help="Accepted; there is nothing to reveal.", hidden=True)]
 
 
-def read_plan(plan: Path, data: Path | None, seed: int | None, talk: Console) -> Plan:
-    """The plan, with this seed if one is given; with a data file the plan need not name one.
+def read_plan(
+    plan: Path,
+    data: Path | None,
+    seed: int | None,
+    talk: Console,
+    *,
+    drop_gaps: bool = False,
+    kind: str | None = None,
+) -> Plan:
+    """The plan, with this seed and kind of secret if they are given; with a data file it need not name one.
 
     Releases of a kind that tellall does not have are reported now, before any work.
     """
@@ -126,7 +149,17 @@ def read_plan(plan: Path, data: Path | None, seed: int | None, talk: Console) ->
     if not chosen.releases:
         rule = "given with a kind of statistic and protection that tellall has"
         raise invalid("releases", rule, ", ".join(one.reason for one in chosen.not_checked))
-    return chosen if seed is None else replace(chosen, seed=seed)
+    return replace(
+        chosen,
+        seed=chosen.seed if seed is None else seed,
+        drop_gaps=chosen.drop_gaps or drop_gaps,
+        kind=kind or chosen.kind,
+    )
+
+
+def reading(*, drop_gaps: bool, kind: str | None) -> list[str]:
+    """The options that say how the secret is read, as they were typed."""
+    return [*(["--drop-gaps"] if drop_gaps else []), *(["--kind", kind] if kind else [])]
 
 
 # where output goes
@@ -390,18 +423,18 @@ class _Said:
 def _progress_words(said: _Said, seconds: float) -> str:
     """How much is done in this time and, if that is known, how much is left."""
     if not said.total:
-        return f"{_time(seconds)} so far"
-    left = f", about {_time(said.left)} left" if said.left is not None else ""
+        return f"{time_words(seconds)} so far"
+    left = f", about {time_words(said.left)} left" if said.left is not None else ""
     most = "" if said.open_end else f" of {said.total:,}"
-    return f"{said.done:,}{most} done in {_time(seconds)}{left}"
+    return f"{said.done:,}{most} done in {time_words(seconds)}{left}"
 
 
-def _time(seconds: float) -> str:
+def time_words(seconds: float) -> str:
     """A time in seconds, minutes or hours, as one would say it.
 
     Examples
     --------
-    >>> _time(48.2), _time(150), _time(8000)
+    >>> time_words(48.2), time_words(150), time_words(8000)
     ('48 s', '2.5 min', '2.2 h')
     """
     if seconds < 90:

@@ -10,7 +10,9 @@ import typer
 from tellall.cli.options import (
     AsJson,
     Data,
+    DropGaps,
     FreshSeed,
+    Kind,
     PlanFile,
     Quiet,
     Unused,
@@ -49,6 +51,8 @@ def publish(
     out: OutFile = None,
     reveal: Unused = False,
     stream: Stream = False,
+    drop_gaps: DropGaps = False,
+    kind: Kind = None,
 ) -> None:
     """Make the releases of a plan, protected as it says.
 
@@ -64,7 +68,7 @@ def publish(
     talk = talk_console(quiet=quiet)
     target = out or Path(f"{plan.stem}-release.json")
     check_out(target)
-    chosen = read_plan(plan, data, None, talk)
+    chosen = read_plan(plan, data, None, talk, drop_gaps=drop_gaps, kind=kind)
     if chosen.by is not None:
         rule = (
             "left out: a release file is about one set of people. Publish each area with ta.publish in Python"

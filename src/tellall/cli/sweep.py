@@ -12,7 +12,9 @@ from tellall.cli.options import (
     Cluster,
     Data,
     Decoders,
+    DropGaps,
     Jobs,
+    Kind,
     OutPage,
     PlanFile,
     PlanSeed,
@@ -21,6 +23,7 @@ from tellall.cli.options import (
     kept_beside,
     only_writer,
     read_plan,
+    reading,
     study_document,
     tell_assumed,
     watching,
@@ -59,6 +62,8 @@ def sweep(
     out: OutPage = None,
     jobs: Jobs = -1,
     cluster: Cluster = None,
+    drop_gaps: DropGaps = False,
+    kind: Kind = None,
 ) -> None:
     """Measure what protections stop and what they cost the reader.
 
@@ -75,7 +80,7 @@ def sweep(
 
     check_page(out)
     talk = talk_console(quiet=quiet)
-    chosen = read_plan(plan, data, seed, talk)
+    chosen = read_plan(plan, data, seed, talk, drop_gaps=drop_gaps, kind=kind)
     people = chosen.dataset(data)
     chosen.check(people)
     families = family or ["Gaussian"]
@@ -103,7 +108,7 @@ def sweep(
             for line in swept_lines(plain):
                 page.print(line)
     options = [part for name in families for part in ("--family", name)]
-    options += ["--scales", scales, "--repeats", str(repeats)]
+    options += ["--scales", scales, "--repeats", str(repeats), *reading(drop_gaps=drop_gaps, kind=kind)]
     document = {
         **study_document("sweep", plan, data, chosen, options, decoder or ()),
         "repeats": repeats,

@@ -24,9 +24,10 @@ from tellall.experiment.plans.places import Form, Kept, Place, attack_apart, pla
 from tellall.experiment.plans.plan import Plan
 from tellall.experiment.trial import Planned, Trial, affordable
 from tellall.experiment.verdict import Limits, Verdict, judge_area, judge_outcome, judged_areas, with_rules
+from tellall.experiment.withheld import mostly_withheld
 from tellall.release.protections.protection import is_random
 
-__all__ = ["find_remedy", "with_remedy"]
+__all__ = ["find_remedy", "most_attacks", "with_remedy"]
 
 _FRESH = 1_000_003  # added to the seed: draws that the audit has not seen
 _DRAWS = 20  # fresh draws of a random release that must pass
@@ -239,6 +240,11 @@ def _verdict(name: str, places: Sequence[Place], outcomes: Sequence[Outcome], pi
     return judged_areas(whole, areas, piece.limits)
 
 
+def most_attacks(people: int) -> int:
+    """The most attacks, each counted as one of least squares, that a search for these people may make."""
+    return max(_LEAST, _BUDGET // people)
+
+
 class _RemedySearch:
     """One search: the people, what was found about the plan, and what has been tried."""
 
@@ -267,7 +273,7 @@ class _RemedySearch:
         self.known = {_names(audit.plan, finding): _word(audit, finding) for finding in audit.findings}
         self.decoders = affordable(largest.people.n, 1, largest.people.levels)
         self.tried: list[_Tried] = []
-        self.made, self.most = 0, max(_LEAST, _BUDGET // self.people)
+        self.made, self.most = 0, most_attacks(self.people)
 
     def run(self) -> dict[str, Any]:
         """The cheapest change that passes, and what was tried on the way."""
@@ -284,6 +290,8 @@ class _RemedySearch:
             said = f"None of the {count_of(len(self.tried), 'change')} tried passes."
             if spent:
                 said += f" The search ended after {self.made} attacks, the most it may make."
+            elif empty := mostly_withheld(self.places, self.planned, self.seed):
+                said = " ".join([said, *empty])
             elif not not_tried:
                 said += " Publish less, or to fewer people."
             return _document(None, said, self.tried, not_tried)

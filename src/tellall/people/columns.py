@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
@@ -19,6 +20,8 @@ from tellall.people.cuts import choose_cuts
 from tellall.people.dates import cut_before, date_cut_labels, date_text, day_number, day_of_cut, roundest_date
 
 __all__ = [
+    "AS_NUMBER",
+    "DEFAULT_BINS",
     "DROP_GAPS",
     "LARGEST_EXACT",
     "MISSING",
@@ -35,6 +38,7 @@ __all__ = [
     "encode_secret",
     "from_matrix",
     "is_missing",
+    "is_number_text",
     "is_numeric",
     "number_text",
     "plain_values",
@@ -49,6 +53,7 @@ Bins = int | Sequence[float | date | str]  # dates and their texts cut columns o
 Array = npt.NDArray[np.floating[Any]]
 
 DROP_GAPS = "--drop-gaps (in a plan: drop_gaps = true) leaves those people out, and the report says so."
+AS_NUMBER = '--kind reals (in a plan: kind = "reals")'
 KEPT_VALUES = 20  # a number with at most this many distinct values keeps each of them
 MOST_CATEGORIES = 100  # of a secret; more are names, not groups
 DEFAULT_BINS = 10  # a number with more values is cut near its deciles
@@ -137,15 +142,15 @@ def encode_secret(name: str, raw: Any, kind: str | None = None) -> tuple[npt.NDA
         raise invalid(name, "known for everybody", f"{missing} missing values", DROP_GAPS)
     if kind not in (None, "bits", "categories", "reals"):
         raise invalid("kind", "'bits', 'categories', 'reals' or None", kind)
-    if kind == "reals":
-        if numbers is None:
-            raise invalid(name, "numbers, as kind is 'reals'", "text")
-        return numbers, ()
+    if kind == "reals" and numbers is None:
+        raise invalid(name, "numbers, as kind is 'reals'", "text")
     distinct = np.unique(codes if numbers is None else numbers)
     if kind == "bits" and distinct.size > 2:
         raise invalid(name, "a secret of two values", f"{distinct.size} distinct values")
     if distinct.size == 1:
         raise invalid(name, "a secret of two values or more", "the same for everybody")
+    if kind == "reals" and numbers is not None:
+        return numbers, ()
     if distinct.size == 2:
         values = codes if numbers is None else numbers
         return (values == distinct[1]).astype(np.int8), (column.labels[0], column.labels[1])
@@ -361,6 +366,11 @@ def number_text(value: float) -> str:
     ('1234567', '0.1', '0', '1e+300')
     """
     return repr(float(value) + 0.0).removesuffix(".0")  # -0.0 + 0.0 is 0.0
+
+
+def is_number_text(text: str) -> bool:
+    """Whether a label is a number, as `number_text` writes it."""
+    return re.fullmatch(r"-?\d+(\.\d+)?(e[+-]?\d+)?", text) is not None
 
 
 def cut_labels(cuts: Sequence[float] | Array) -> tuple[str, ...]:

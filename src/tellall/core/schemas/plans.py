@@ -100,6 +100,10 @@ class PlanDocument(_Strict):
     schema_version: Literal[2] = 2
     data: Annotated[Text, Field(description="The file of people, in the plan's folder or below.")] = ""
     secret: Annotated[Text, Field(description="The column to protect.")] = ""
+    kind: Annotated[
+        Literal["bits", "categories", "reals"] | None,
+        Field(description="What the secret is; default as its values look."),
+    ] = None
     public: Annotated[
         list[Text] | None, Field(min_length=1, description="The columns an attacker may know; default all.")
     ] = None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import numpy as np
 from tellall.core.errors import TellallError, invalid
 from tellall.core.records import VERSION
 from tellall.core.text import escape_marks, one_line
-from tellall.people.columns import encode, is_missing
+from tellall.people.columns import DEFAULT_BINS, Bins, encode, is_missing, is_number_text
 from tellall.people.dataset import Dataset, Public, unknown_name
 from tellall.release import catalogue
 from tellall.release.statistics.base import numbers_of
@@ -30,7 +31,9 @@ __all__ = [
 
 _MOST_LEVELS = 50  # text with more values than this is a name, a key or a remark, and no table is made of it
 _MOST_ENTRIES = 20_000_000  # of equations × people, that an attack on numbers solves within a minute
-_FEW = 10  # people: smaller groups are reported
+_FEW = 10  # people: smaller groups are reported, and hidden
+_PER_PART = 40  # people in each part of a column of numbers, if there are as many
+_FEWEST_PARTS = 4
 
 
 @dataclass(frozen=True)
@@ -92,7 +95,7 @@ def look_at(name: str, raw: Any) -> ColumnLook:
         kind, reason = "constant", "the same for everybody"
     elif numbers is None and column.levels > _MOST_LEVELS:
         kind, reason = "text", f"text with {column.levels} values"
-    elif numbers is not None and _is_key(numbers):
+    elif numbers is not None and not column.dates and _is_key(numbers):
         kind, reason = "key", "a different whole number for everybody, so a key"
     elif column.levels - column.gaps == 2:
         kind = "two values"
@@ -113,7 +116,9 @@ def _rare(labels: Sequence[str], counts: Any) -> str:
     return ", ".join(f"“{one_line(labels[code], 40)}”" for code in order[:3])
 
 
-def draft(table: Any, data: str, *, secret: str | None = None, drop_gaps: bool = False) -> Draft:
+def draft(
+    table: Any, data: str, *, secret: str | None = None, drop_gaps: bool = False, kind: str | None = None
+) -> Draft:
     """A commented plan for the columns of a table that lies in the file `data`.
 
     Parameters
@@ -126,6 +131,8 @@ def draft(table: Any, data: str, *, secret: str | None = None, drop_gaps: bool =
         The column to protect; by default the last with two values.
     drop_gaps
         Whether people whose secret is missing are left out.
+    kind
+        "bits", "categories" or "reals"; by default the secret's values decide.
     """
     names = [str(name) for name in (table if isinstance(table, dict) else table.columns)]
     columns = {name: table[name] for name in names}
@@ -133,29 +140,49 @@ def draft(table: Any, data: str, *, secret: str | None = None, drop_gaps: bool =
     kept, left_out = _split(columns, chosen)
     if not kept:
         raise invalid("table", "one with public columns to make tables of", "; ".join(left_out) or "none")
-    people = Dataset.from_frame(
-        {name: columns[name] for name in [*kept, chosen]}, secret=chosen, public=kept, drop_gaps=drop_gaps
-    )  # says what is wrong with the secret, if anything is
+    read = partial(
+        Dataset.from_frame,
+        {name: columns[name] for name in [*kept, chosen]},
+        secret=chosen,
+        public=kept,
+        kind=kind,
+        drop_gaps=drop_gaps,
+    )
+    people = read()  # says what is wrong with the secret, if anything is
+    people = read(bins=_coarser(people)) if _coarser(people) else people
     cuts = {c.name: c.cut_texts for c in people.public.columns if c.cuts}
     numeric = [] if people.levels else _numeric(people.public)
-    kind = _TABLES if people.levels else f"{_MEANS}\n{_REGRESSIONS}" if numeric else _MEANS
+    planned = _TABLES if people.levels else f"{_MEANS}\n{_REGRESSIONS}" if numeric else _MEANS
     listed = ", ".join(map(toml_text, numeric))
     text = _TEMPLATE.format(
         version=VERSION,
         data=toml_text(data),
         secret=toml_text(chosen),
         gaps="drop_gaps = true  # people without a value of it are left out\n" if drop_gaps else "",
+        kind=_kind(people.meaning, kind),
         meaning=_meaning(people.meaning) if people.levels else "real numbers",
         public=",\n".join(f"  {toml_text(name)}" for name in kept),
         left_out="".join(f"# left out: {one_line(reason, 200)}\n" for reason in left_out),
         bins="\n".join(f"{toml_text(name)} = [{', '.join(points)}]" for name, points in cuts.items())
         or "# age = [17.5, 39.5, 64.5]",
         limit=_LIMIT if people.levels else _REAL_LIMIT,
-        releases=kind.format(ways=_ways(people), columns=listed),
+        releases=planned.format(ways=_ways(people), columns=listed),
         statistics=_listing("statistic"),
         protections=_listing("protection"),
     )
     return Draft(text, chosen, tuple(kept), tuple(left_out))
+
+
+def _kind(values: Sequence[str], kind: str | None) -> str:
+    """The line of the plan that says what the secret is; a comment if its categories are amounts."""
+    if kind is not None:
+        return f"kind = {toml_text(kind)}\n"
+    amounts = len(values) > 2 and all(map(is_number_text, values))
+    return (
+        '# kind = "reals"     # its values are amounts, to be published as sums and means\n'
+        if amounts
+        else ""
+    )
 
 
 def _meaning(values: Sequence[str]) -> str:
@@ -165,11 +192,28 @@ def _meaning(values: Sequence[str]) -> str:
     return f"{count} values ({one_line(listed)})"
 
 
+def _coarser(people: Dataset) -> dict[str, Bins]:
+    """How many parts columns of numbers are cut into, where values or the usual parts have too few people."""
+    parts = min(max(people.n // _PER_PART, _FEWEST_PARTS), DEFAULT_BINS)
+    return {
+        column.name: parts
+        for column, numbers in zip(people.public.columns, people.public.numbers, strict=True)
+        if numbers is not None and column.levels - column.gaps > max(parts, people.n // _PER_PART)
+    }
+
+
 def _ways(people: Dataset) -> int:
-    """Tables of three columns, secret included; of two if a real secret would get too many equations."""
+    """Tables of three columns, secret included; of two if most cells, or too many equations, would be left.
+
+    Most cells: with fewer than ten people in a cell on average, nearly all of them are hidden.
+    """
     levels = [column.levels for column in people.public.columns]
     cells = (sum(levels) ** 2 - sum(each**2 for each in levels)) // 2  # of all pairs
-    small = bool(people.levels) or cells * people.n <= _MOST_ENTRIES
+    pairs = len(levels) * (len(levels) - 1) // 2
+    if people.levels:
+        small = people.n * pairs >= _FEW * cells * people.levels
+    else:
+        small = cells * people.n <= _MOST_ENTRIES
     return min(3 if small else 2, len(levels) + 1)
 
 
@@ -264,7 +308,7 @@ data = {data}
 
 # The column nobody should learn about a person: {meaning}.
 secret = {secret}
-{gaps}
+{kind}{gaps}
 # The columns an attacker may know about everybody.
 {left_out}public = [
 {public},

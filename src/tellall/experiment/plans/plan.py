@@ -31,7 +31,7 @@ from tellall.experiment.trial import Planned
 from tellall.experiment.verdict import Limits, sensitive_codes
 from tellall.people import readers
 from tellall.people.areas import FEWEST, split, values_as_text
-from tellall.people.columns import Bins
+from tellall.people.columns import AS_NUMBER, Bins, is_number_text
 from tellall.people.counting.stored import Stored, scan
 from tellall.people.dataset import Dataset
 from tellall.release import catalogue
@@ -110,6 +110,9 @@ class Plan:
         What will be published but is of a kind that tellall does not have.
     data, secret, public, bins
         How to read the people; see `read`. Not needed if there is a dataset already.
+    kind
+        Whether the secret is "bits", "categories" or "reals"; None: its values decide, and whole numbers of
+        at most 20 distinct values are categories.
     drop_gaps
         Whether people whose secret is missing are left out.
     by
@@ -163,6 +166,7 @@ class Plan:
     forbidden: tuple[str, ...] = ()
     cells: CellRules = USUAL_RULES
     drop_gaps: bool = False
+    kind: str | None = None
 
     @property
     def attacker(self) -> Attacker:
@@ -246,6 +250,7 @@ class Plan:
             folder=folder,
             by=document.by or None,
             drop_gaps=document.drop_gaps,
+            kind=document.kind,
         )
 
     @classmethod
@@ -292,7 +297,12 @@ class Plan:
             table = _with_text(table, self.by)
             public = None if public is None else tuple(dict.fromkeys([*public, self.by]))
         return Dataset.from_frame(
-            table, secret=self.secret, public=public, bins=self.bins or None, drop_gaps=self.drop_gaps
+            table,
+            secret=self.secret,
+            public=public,
+            bins=self.bins or None,
+            kind=self.kind,
+            drop_gaps=self.drop_gaps,
         )
 
     def stored(self, data: Path | None = None, progress: Progress | None = None) -> Stored:
@@ -302,7 +312,12 @@ class Plan:
             raise invalid("drop_gaps", rule, "true", "Leave those without a secret out of the files.")
         chosen: Any = self.bins or None
         return scan(
-            self.data_file(data), secret=self.secret, public=self.public, bins=chosen, progress=progress
+            self.data_file(data),
+            secret=self.secret,
+            public=self.public,
+            bins=chosen,
+            kind=self.kind,
+            progress=progress,
         )
 
     def limits(self, dataset: Dataset) -> Limits:
@@ -322,6 +337,7 @@ class Plan:
         else:
             fits = [_of_categories(entry.statistic) for entry in self.releases]
             reason = f"for a secret of {dataset.levels} values tellall attacks only tables (Marginals)"
+            reason += _if_it_is_a_number(dataset)
             near = "Marginals"
         unfit = [
             NotChecked(entry.name, plain["statistic"], tuple(plain["protect"]), reason, near)
@@ -360,7 +376,8 @@ class Plan:
                 entry.statistic.size(public)
                 if dataset.levels > 2 and not _of_categories(entry.statistic):
                     said = f"must be tables (Marginals) for a secret of {dataset.levels} values"
-                    found.append((f"{where}: statistic", f"{said}; got {entry.statistic.describe()}."))
+                    got = f"{entry.statistic.describe()}{_if_it_is_a_number(dataset)}"
+                    found.append((f"{where}: statistic", f"{said}; got {got}."))
                     continue
             except TellallError as error:
                 found.append((f"{where}: statistic", str(error)))
@@ -378,6 +395,7 @@ class Plan:
             "schema_version": VERSION,
             "data": self.data,
             "secret": self.secret,
+            "kind": self.kind,
             "public": None if self.public is None else list(self.public),
             "bins": self.bins if isinstance(self.bins, int) else _plain_bins(self.bins),
             "drop_gaps": self.drop_gaps,
@@ -411,6 +429,13 @@ def _plain_bins(bins: Mapping[str, Bins]) -> dict[str, Any]:
 def _of_categories(statistic: Statistic) -> bool:
     """Whether a statistic can have a secret of more than two values."""
     return isinstance(alone(statistic), Marginals | CellCounts)
+
+
+def _if_it_is_a_number(dataset: Dataset) -> str:
+    """What to write if the categories of the secret are amounts; empty if they are words."""
+    if not all(map(is_number_text, dataset.meaning)):
+        return ""
+    return f"; if {dataset.secret_name} is a number, say so: {AS_NUMBER}"
 
 
 def _says_sizes(statistic: Statistic) -> bool:

@@ -79,4 +79,31 @@ def test_studies_and_publishing_read_the_secret_as_the_audit_does(tellall, visit
     assert "1 missing values. --drop-gaps" in " ".join(err.split())
     code, _, err = tellall(command, "plan.toml", *more, "--drop-gaps", "--kind", "reals")
     assert code in (0, 3), err
-    assert "1 person without a value of visits were left out" in " ".join(err.split())
+    assert "1 person without a value of visits was left out" in " ".join(err.split())
+
+
+@pytest.mark.parametrize("odd", ["inf", "+inf", "∞", "12 kg"])
+def test_numbers_that_one_other_value_makes_words_are_refused_with_their_row(tellall, tmp_path, odd):
+    rng = np.random.default_rng(2)
+    lines = [f"{'fm'[i % 2]},{round(rng.exponential(900), 1)}" for i in range(60)]
+    lines[6], lines[20] = "f,NA", f"m,{odd}"
+    Path("p.csv").write_text("\n".join(["sex,income", *lines, ""]), encoding="utf-8")
+    code, _, err = tellall("init", "p.csv", "--secret", "income", "--drop-gaps")
+    assert code == 2
+    said = " ".join(err.split())
+    # “NA” beside something that is no number is a word like it
+    assert "income must be finite numbers, or words; got 58 different numbers, and in row 7 something" in said
+    assert odd not in said
+    assert tellall("init", "p.csv", "--secret", "income", "--kind", "categories")[0] == 0
+    lines[6] = "f,"
+    Path("p.csv").write_text("\n".join(["sex,income", *lines, ""]), encoding="utf-8")
+    code, _, err = tellall("init", "p.csv", "--secret", "income", "--drop-gaps", "-o", "q.toml")
+    assert code == 2
+    said = " ".join(err.split())
+    assert "in row 21 something else" in said or "finite numbers or missing; got an infinite value" in said
+
+
+def test_categories_that_are_words_and_some_numbers_stay_as_they_are():
+    codes = [f"{100 + i}" for i in range(15)] + ["V45", "E11"]
+    people = ta.Dataset.from_frame({"sex": ["f", "m"] * 17, "code": codes * 2}, "code")
+    assert people.levels == 17

@@ -161,11 +161,11 @@ def banded(tmp_path):
 def test_files_may_have_different_bands_of_a_column(tellall, banded, tmp_path):
     code, out, _ = tellall("rows", *banded, "--jobs", "1", "--reveal", "-o", "rows.json")
     assert code == 0
-    assert "age (6) × sex (2): 12 possible rows." in out
+    assert "age (5) × sex (2): 10 possible rows." in out
     rows = json.loads((tmp_path / "rows.SECRET.json").read_text())["areas"][0]["certain"]
     assert [(one["row"]["age"], one["row"]["sex"], one["least"]) for one in rows] == [
-        ("0-11", "f", 1),
-        ("0-11", "m", 2),
+        ("<12", "f", 1),
+        ("<12", "m", 2),
         ("12-17", "f", 1),
         ("18–64", "f", 1),
     ]
@@ -246,3 +246,16 @@ def test_values_that_the_declared_rounding_cannot_give_are_named_and_not_settled
     said = " ".join(out.split())
     assert code == 3
     assert "2 of 4 values do not come from rounding to 10: 13 where sex = f, ill = yes; 7 where" in said
+
+
+def test_under_twelve_and_from_zero_to_eleven_are_the_same_people(tellall, tmp_path):
+    (tmp_path / "sex.csv").write_text("age,sex,count\nunder 12,f,3\nunder 12,m,2\n12+,f,4\n12+,m,1\n")
+    (tmp_path / "work.csv").write_text("age,work,count\n0-11,no,5\n0-11,yes,*\n12+,no,2\n12+,yes,*\n")
+    code, out, _ = tellall("rows", "sex.csv", "work.csv", "--jobs", "1", "--json")
+    assert code == 0
+    assert json.loads(out)["columns"][0] == {"name": "age", "values": 2}
+    (tmp_path / "work.csv").write_text("age,work,count\n< 0,no,0\n0-11,no,5\n0-11,yes,*\n12+,no,2\n")
+    assert json.loads(tellall("rows", "sex.csv", "work.csv", "--jobs", "1", "--json")[1])["columns"][0] == {
+        "name": "age",
+        "values": 3,
+    }

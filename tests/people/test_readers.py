@@ -443,3 +443,19 @@ def test_dates_are_the_same_in_every_file_and_frame(tmp_path):
     for people in found:
         assert people.public.columns == wanted.columns
         assert np.array_equal(people.public.codes, wanted.codes)
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_file_in_two_encodings_is_refused_with_its_lines(tmp_path, packed):
+    lines = ["town,ill", *(f"Zürich,{i % 2}" for i in range(4)), *(f"Genève,{i % 2}" for i in range(4))]
+    codes = ["utf-8"] * 5 + ["cp1252"] * 4
+    raw = b"\n".join(line.encode(code) for line, code in zip(lines, codes, strict=True))
+    path = tmp_path / ("people.csv.gz" if packed else "people.csv")
+    path.write_bytes(gzip.compress(raw) if packed else raw)
+    with pytest.raises(ta.InvalidInput, match=r"one encoding.*Line 2 is in UTF-8 and line 6 is not\."):
+        ta.read(path, secret="ill")
+    for code in ("utf-8", "cp1252"):
+        path.write_bytes(
+            gzip.compress("\n".join(lines).encode(code)) if packed else "\n".join(lines).encode(code)
+        )
+        assert ta.read(path, secret="ill").public.columns[0].labels == ("Genève", "Zürich")

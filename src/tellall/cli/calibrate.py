@@ -39,7 +39,12 @@ __all__ = [
 
 Limit = Annotated[
     float | None,
-    typer.Option("--max-advantage", help="The most advantage allowed, such as 0.05; the plan's by default."),
+    typer.Option(
+        "--max-advantage",
+        help="The most advantage allowed: 0.05 is 5 people in 100; the plan's limit by default. For a secret "
+        "that is a number: how much nearer an attack may come than the best guess, in the secret's own unit; "
+        "it must be given.",
+    ),
 ]
 OneFamily = Annotated[str, typer.Option("--family", help="The kind of protection to find the least of.")]
 Draws = Annotated[int, typer.Option("--draws", min=1, help="Draws of the noise at each scale.")]

@@ -9,6 +9,7 @@ import typer
 
 from tellall.cli.options import AsJson, DropGaps, Kind, Quiet, Seed, Unused, check_out, emit, tell_assumed
 from tellall.core import files
+from tellall.core.amounts import count_of
 from tellall.core.errors import invalid
 from tellall.core.records import VERSION
 
@@ -60,7 +61,7 @@ def init(
     made = draft(table, _relative(plan, people), secret=secret, drop_gaps=drop_gaps, kind=kind)
     files.write_text(plan, made.text.replace("seed = 0 ", f"seed = {seed} "))
     for line in (
-        f"Wrote {plan}: secret {made.secret}, {len(made.public)} public columns.",
+        f"Wrote {plan}: secret {made.secret}, {count_of(len(made.public), 'public column')}.",
         *(f"Left out {reason}" for reason in made.left_out),
         f"Check it, then run: tellall audit {plan}",
     ):
@@ -89,7 +90,7 @@ def _describe(folder: Path, out: Path | None, secret: str | None, talk: Console)
         raise invalid("PEOPLE", f"a folder without {DESCRIPTION}", str(folder), "Remove it first.")
     text, found, left_out = draft_folder(folder, secret)
     files.write_text(target, text)
-    talk.print(f"Wrote {target}: {len(found)} tables.", soft_wrap=True)
+    talk.print(f"Wrote {target}: {count_of(len(found), 'table')}.", soft_wrap=True)
     for reason in left_out:
         talk.print(f"Not understood: {reason}")
     talk.print(f"Check it, then run: tellall attack {folder} --public people.csv", soft_wrap=True)

@@ -52,7 +52,7 @@ class Bands:
         list of these. Labels that are ranges or numbers need no entry.
     low, high
         The least and the largest number that anybody has, if that is known: with ``low=0``, "<12" and "0-11"
-        are the same.
+        are the same. The least is zero anyway if a label starts there and none is about less.
 
     Examples
     --------
@@ -271,8 +271,9 @@ def refine(
     -----
     If a label such as "20-29" or a single whole number is among them, the column has whole numbers, so that
     20-29 and 30-39 leave no gap and "(20, 30]" is 21-30. Otherwise numbers may be anything: [20, 30) ends
-    just before 30. A label that is no range means itself, and must be in all codings, since nobody knows
-    which of the others holds it elsewhere. Codings with the same labels, in any order, need no reading.
+    just before 30. Where a label starts at zero and none is about less, nobody is below zero: "under 12" and
+    "0-11" are then the same. A label that is no range means itself, and must be in all codings, since nobody
+    knows which of the others holds it elsewhere. Codings with the same labels, in any order, need no reading.
 
     Examples
     --------
@@ -393,6 +394,11 @@ class _Reader:
         if whole and any(number != round(number) for number in numbers):
             raise _Unclear("whole numbers", "bands of whole numbers beside broken numbers")
         self.whole = whole or (bool(numbers) and all(number == round(number) for number in numbers))
+        spans = [*((number, number) for number in numbers), *((each.low, each.high) for each in ranges)]
+        from_zero = any(start == 0 for start, _ in spans)
+        none_below = all(start >= 0 or (start == -inf and stop > 0) for start, stop in spans)
+        if self.ends[0] == -inf and from_zero and none_below:
+            self.ends = (0.0, self.ends[1])  # "under 12" beside "0-11": nobody is below zero
 
     def held(self, coding: ColumnLabels, label: str) -> _Held:
         """What a label holds."""

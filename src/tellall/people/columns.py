@@ -53,6 +53,7 @@ Bins = int | Sequence[float | date | str]  # dates and their texts cut columns o
 Array = npt.NDArray[np.floating[Any]]
 
 DROP_GAPS = "--drop-gaps (in a plan: drop_gaps = true) leaves those people out, and the report says so."
+AS_NAMES = '--kind categories (in a plan: kind = "categories")'
 AS_NUMBER = '--kind reals (in a plan: kind = "reals")'
 KEPT_VALUES = 20  # a number with at most this many distinct values keeps each of them
 MOST_CATEGORIES = 100  # of a secret; more are names, not groups
@@ -118,10 +119,13 @@ def encode(
     return (*_encode_numbers(name, numbers, bins, people, dates=_holds_dates(raw)), numbers)
 
 
-def encode_secret(name: str, raw: Any, kind: str | None = None) -> tuple[npt.NDArray[Any], tuple[str, ...]]:
+def encode_secret(
+    name: str, raw: Any, kind: str | None = None, rows: IntArray | None = None
+) -> tuple[npt.NDArray[Any], tuple[str, ...]]:
     """The secret as bits, as the codes of categories or as real numbers, and what the codes stand for.
 
-    ``kind`` ("bits", "categories", "reals") says which; without it the values decide.
+    ``kind`` ("bits", "categories", "reals") says which; without it the values decide. ``rows`` are those of
+    the people in their file, from zero, for what is wrong with one of them.
 
     Two distinct values are bits, the smaller 0 and the larger 1. Text, and whole numbers of at most
     20 distinct values, are categories in ascending order; other numbers are reals, whose meaning is empty.
@@ -144,6 +148,8 @@ def encode_secret(name: str, raw: Any, kind: str | None = None) -> tuple[npt.NDA
         raise invalid("kind", "'bits', 'categories', 'reals' or None", kind)
     if kind == "reals" and numbers is None:
         raise invalid(name, "numbers, as kind is 'reals'", "text")
+    if kind is None and numbers is None:
+        _refuse_spoilt(name, column.labels, codes, rows)
     distinct = np.unique(codes if numbers is None else numbers)
     if kind == "bits" and distinct.size > 2:
         raise invalid(name, "a secret of two values", f"{distinct.size} distinct values")
@@ -162,6 +168,27 @@ def encode_secret(name: str, raw: Any, kind: str | None = None) -> tuple[npt.NDA
             name, f"a secret of at most {MOST_CATEGORIES} categories", f"{distinct.size}", "Group them first."
         )
     return codes.astype(np.int16), column.labels
+
+
+def _refuse_spoilt(name: str, labels: Sequence[str], codes: npt.NDArray[Any], rows: IntArray | None) -> None:
+    """Refuses a secret of many numbers that a few other values, such as inf, turned into categories."""
+    odd = [code for code, label in enumerate(labels) if not _is_finite(label)]
+    many = len(labels) - len(odd)
+    if odd and many > KEPT_VALUES and many > len(odd):
+        where = np.flatnonzero(np.isin(codes, odd))
+        first = (where if rows is None else rows[where])[0] + 1
+        got = f"{many:,} different numbers, and in row {first:,} something else"
+        more = f" (as in {where.size - 1:,} more)" if where.size > 1 else ""
+        advice = f"Mend it, or say that all are names: {AS_NAMES}."
+        raise invalid(name, "finite numbers, or words", got + more, advice)
+
+
+def _is_finite(text: str) -> bool:
+    """Whether a text is a finite number."""
+    try:
+        return bool(np.isfinite(float(text)))
+    except ValueError:
+        return False
 
 
 def where_known(raw: Any) -> npt.NDArray[np.bool_]:

@@ -379,7 +379,11 @@ class Dataset(InNotebook):
         if secret is None:
             return cls(view, assumed=assumed)
         return cls(
-            view, *_secret(secret, raw[secret], kind), _with_dropped(assumed, dropped, secret), rows, dropped
+            view,
+            *_secret(secret, raw[secret], kind, rows),
+            _with_dropped(assumed, dropped, secret),
+            rows,
+            dropped,
         )
 
     @classmethod
@@ -494,12 +498,15 @@ def _with_dropped(assumed: str, dropped: int, secret: str) -> str:
     """How the file was read, and how many people were left out."""
     if not dropped:
         return assumed
-    left = f"{count_of(dropped, 'person', 'people')} without a value of {secret} were left out."
+    were = "was" if dropped == 1 else "were"
+    left = f"{count_of(dropped, 'person', 'people')} without a value of {secret} {were} left out."
     return f"{assumed} {left}".strip()
 
 
-def _secret(name: str, raw: Any, kind: str | None) -> tuple[npt.NDArray[Any], str, tuple[str, ...]]:
-    values, meaning = encode_secret(name, raw, kind)
+def _secret(
+    name: str, raw: Any, kind: str | None, rows: IntArray | None = None
+) -> tuple[npt.NDArray[Any], str, tuple[str, ...]]:
+    values, meaning = encode_secret(name, raw, kind, rows)
     return values, name, meaning
 
 

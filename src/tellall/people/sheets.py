@@ -114,10 +114,42 @@ def encoding_of(file: Path) -> str:
             reader.decode(piece)
         reader.decode(b"", final=True)
     except UnicodeDecodeError:
+        _refuse_mixed(file)
         return "Windows-1252"
     except (EOFError, OSError, zlib.error) as error:
         raise _unread(file, error) from None
     return "UTF-8"
+
+
+def _refuse_mixed(file: Path) -> None:
+    """Refuses a text that is UTF-8 in one line and something else in another: one of them would be misread.
+
+    Letters of Windows-1252 hardly ever happen to be UTF-8, such as "Ã©" for "é".
+    """
+    seen: dict[bool, int] = {}
+    number, rest = 0, b""
+    try:
+        for piece in _pieces(file):
+            *lines, rest = (rest + piece).split(b"\n")
+            for line in lines:
+                number += 1
+                if not line.isascii():
+                    seen.setdefault(_is_utf8(line), number)
+        if not rest.isascii():
+            seen.setdefault(_is_utf8(rest), number + 1)
+    except (EOFError, OSError, zlib.error) as error:
+        raise _unread(file, error) from None
+    if len(seen) == 2:
+        why = f"Line {seen[True]:,} is in UTF-8 and line {seen[False]:,} is not. Save all of it in UTF-8."
+        raise invalid("path", "a file in one encoding", file, why)
+
+
+def _is_utf8(line: bytes) -> bool:
+    try:
+        line.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _unread(file: Path, error: Exception) -> Exception:

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from tellall.algebra.operators.base import HOST, Array, Device
 from tellall.algebra.solvers.base import Gaps
+from tellall.core.amounts import count_of
 from tellall.core.errors import InvalidInput, invalid
 from tellall.people.dataset import Dataset, Public, as_public
 from tellall.release.contrasts import CompleteTables
@@ -30,7 +31,7 @@ from tellall.release.equations import (
 from tellall.release.hidden import hidden_rows, threshold_of, unseen_sums
 from tellall.release.numbers import NumberRange
 from tellall.release.protections.protection import Exact, Noise, Protection, Sum, noise_of
-from tellall.release.protections.rounding import Rounding
+from tellall.release.protections.rounding import Rounding, not_rounded
 from tellall.release.protections.sampling import ComplementLaw
 from tellall.release.release import Release
 from tellall.release.sight import (
@@ -49,7 +50,6 @@ from tellall.release.statistics.among import Among
 from tellall.release.statistics.base import CellLayout, tables_of
 from tellall.release.statistics.marginals import Marginals
 from tellall.release.told import tell
-from tellall.release.unlike import not_rounded
 
 __all__ = [
     "as_view",
@@ -72,6 +72,8 @@ _DIGITS = 16 * float(np.finfo(np.float64).eps)  # and its part relative to the c
 _DECIMALS = 1e-6  # how far an exact count may be off if it was written as a share
 _ALIKE = 1e-9  # of the largest value: people who differ by less are alike
 _WIDEST_GAPS = 1000  # gaps are listed only if the least and the largest count are at most this far apart
+_EXPLAINED = 6.0  # spreads of a sum, which random errors reach once in 500 million
+_MOST_TOTALS = 3  # tables that a note names
 _MOST_STRETCHES = 200_000  # cells in all stretches of all tables
 
 
@@ -287,7 +289,7 @@ def _equations_in(
     unit = 1.0 if release.levels else _unit_of(equations)
     if between is not None and intervals is not None:
         index, rows = np.concatenate([index, between]), Rows.concat([rows, intervals])
-    notes = () if strangers is not NOBODY else _inconsistent_totals(release, view, tables, counts)
+    notes = () if strangers is not NOBODY else _inconsistent_totals(release, view, tables, counts, noise)
     more_of_it = (equations.alike, facts, (*skipped, *equations.skipped), notes, complete)
     return ReleaseEquations(equations.operator, index, rows, noise, *more_of_it, numbers=numbers, unit=unit)
 
@@ -407,22 +409,36 @@ def _rows(equations: Equations, noise: Noise, counts: Array, *, whole: bool) -> 
 
 
 def _inconsistent_totals(
-    release: Release, public: Public, tables: CellLayout, counts: Array
+    release: Release, public: Public, tables: CellLayout, counts: Array, noise: Noise
 ) -> tuple[str, ...]:
-    """A note about tables that do not add up to the number of people; they are used unchanged."""
+    """A note about tables that do not add up to the number of people; they are used unchanged.
+
+    What the declared errors of their cells explain is not odd: each may be off by its bound or, without one,
+    all together by `_EXPLAINED` times their spread. Errors of an unknown law explain nothing.
+    """
     if not release.statistic.counts_people or not len(tables):
         return ()
     starts = np.cumsum([0, *(math.prod(shape) for shape in tables.shapes)])
     if starts[-1] != counts.size:
         return ()
-    totals = np.add.reduceat(counts, starts[:-1])
-    wrong = totals[np.abs(totals - public.n) > 0.5]  # tables with hidden cells have no total
+    totals, cells = np.add.reduceat(counts, starts[:-1]), np.diff(starts)
+    room: Array = np.full(cells.size, 0.5)
+    if noise.known:
+        room += cells * noise.bound if noise.bound < np.inf else _EXPLAINED * noise.std * np.sqrt(cells)
+    wrong = np.flatnonzero(np.abs(totals - public.n) > room)  # tables with hidden cells have no total
     if not wrong.size:
         return ()
-    return (
-        f"{wrong.size:,} of {len(tables):,} tables do not add up to the {public.n:,} people "
-        f"(their totals are from {wrong.min():,.6g} to {wrong.max():,.6g}); they are used unchanged",
-    )
+    named = [_name_total(public, tables.columns[table], totals[table]) for table in wrong[:_MOST_TOTALS]]
+    more = f" and {wrong.size - len(named):,} more" if wrong.size > len(named) else ""
+    many = f"{wrong.size:,} of {count_of(len(tables), 'table')}"
+    does = "does" if wrong.size == 1 else "do"
+    return (f"{many} {does} not add up to the {public.n:,} people: {'; '.join(named)}{more}; used unchanged",)
+
+
+def _name_total(public: Public, columns: Sequence[int], total: float) -> str:
+    """The columns of a table, and what it adds up to."""
+    listed = " × ".join(public.names[column] for column in columns) or "everybody"
+    return f"{listed} adds up to {total:,.6g}"
 
 
 def count_scale(release: Release, public: Public) -> tuple[Array, Noise]:

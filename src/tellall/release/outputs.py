@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
+from tellall.core.amounts import count_of
 from tellall.core.records import NOT_WRITTEN, Record
 from tellall.release.release import Release
 
@@ -80,5 +81,6 @@ class OutputFolder:
         return tuple(output.release for output in self.outputs)
 
     def __repr__(self) -> str:
-        found = f"{len(self.outputs)} releases about {self.secret}, {len(self.skipped)} outputs not read"
+        read, not_read = count_of(len(self.outputs), "release"), count_of(len(self.skipped), "output")
+        found = f"{read} about {self.secret}, {not_read} not read"
         return f"OutputFolder: {found}"

@@ -112,3 +112,24 @@ def test_it_is_planned_and_saved(tmp_path):
     release = ta.publish(REALS, ta.Estimator("linear", formula="y ~ age + C(sex)"))
     assert ta.Release.load(release.save(tmp_path / "fit.json")).statistic == release.statistic
     assert release.statistic.formula is None  # whoever reads it needs no formulaic
+
+
+@pytest.mark.parametrize("term", ["C(age)", "age[18]", "C(age)[T.18]"])
+def test_categories_of_a_number_that_is_cut_are_refused_with_what_to_do(term):
+    rng = np.random.default_rng(0)
+    people = ta.Dataset.from_frame(
+        {
+            "age": rng.integers(18, 90, 300),
+            "sex": rng.choice(["f", "m"], 300),
+            "pay": rng.exponential(9, 300),
+        },
+        "pay",
+    )
+    with pytest.raises(
+        ta.InvalidInput, match=r"'age' has many values and is cut for tables: use it as a numb"
+    ):
+        ta.publish(people, ta.Estimator("linear", blocks=[[term]]))
+    with pytest.raises(
+        ta.InvalidInput, match=r"'age' has many values and is cut for tables: use it as a numb"
+    ):
+        ta.publish(people, ta.Estimator("linear", formula="pay ~ C(age) + sex"))

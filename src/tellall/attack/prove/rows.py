@@ -34,8 +34,8 @@ from tellall.release.joint import (
     tables_in,
 )
 from tellall.release.protections.protection import Rng, as_rng, noise_of
+from tellall.release.protections.rounding import unlike_rounding
 from tellall.release.release import Release
-from tellall.release.unlike import unlike_rounding
 
 __all__ = [
     "DRAWS",

@@ -50,10 +50,10 @@ from tellall.release.joint import name_cell
 from tellall.release.linearise import as_view, evidence_of, turn_back, without_tiny_noise
 from tellall.release.protections.protection import Rng, as_rng
 from tellall.release.protections.records import Swapping
+from tellall.release.protections.rounding import unlike_rounding
 from tellall.release.release import Release
 from tellall.release.sight import EVERYTHING, Knowledge, seen_by
 from tellall.release.told import size_known_numbers
-from tellall.release.unlike import unlike_rounding
 
 if TYPE_CHECKING:
     from tellall.attack.prove.counting import Count

@@ -197,7 +197,7 @@ def decision(
         f"name = {toml('none' if policy is None else policy.name or 'without a name')}",
         *([] if policy is None else [f"sha256 = {toml(policy.sha256)}"]),
         "",
-        "[sha256]",
+        "[sha256]" if hashes else "[sha256]  # of what was published before: nothing was",
         *(f"{toml(name)} = {toml(text)}" for name, text in hashes.items()),
         "",
         *([] if people_file is None else ["[people_file]  # for tellall check, with the curator's key"]),

@@ -102,7 +102,7 @@ class CellNumbers(Statistic):
         """The factor that turns each cell's sum into its published number, given its people or weights."""
 
     def measured_in(self) -> str:
-        return "the secret's own unit"
+        return "units of the secret"
 
     def describe(self) -> str:
         counts = " with counts" if self.counts else ""

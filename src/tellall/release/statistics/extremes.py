@@ -92,7 +92,7 @@ class Extremes(Statistic):
         object.__setattr__(self, "attributes", sets)
 
     def measured_in(self) -> str:
-        return "the secret's own unit"
+        return "units of the secret"
 
     def describe(self) -> str:
         return f"minima and maxima in {say_ways(self.ways, self.attributes)}"

@@ -18,6 +18,7 @@ __all__ = ["Term", "find_term"]
 
 # sex[T.m], C(sex)[T.m], C(sex, Treatment('f'))[T.m], C(sex)[m]: statsmodels, patsy and formulaic
 _CATEGORY = re.compile(r"(?:C\((?P<factor>.+?)(?:,.*)?\)|(?P<plain>[^\[\]()]+))\[(?:T\.)?(?P<label>.*)\]")
+_CALLED = re.compile(r"C\((?P<name>[^()]+)\)")
 _STATA = re.compile(r"(?P<label>\d+)b?\.(?P<name>\w+)")  # 2.region, and c.age below
 _PREFIX = re.compile(r"(?:\w+__|c\.)(?P<name>.+)")  # num__age of scikit-learn's transformers
 
@@ -67,8 +68,22 @@ def find_term(columns: Outline, name: str | int, parameter: str = "attribute") -
     if any(factor is None for factor in factors):
         if re.search(r"[(*^]", name) and not name.startswith("C("):
             raise invalid(parameter, "columns, categories and products of them", f"'{name}'")
+        for part in parts:
+            _refuse_cut(columns, part.strip(), parameter)
         columns.position(name, parameter)  # the error names the columns that exist
     return Term(name, tuple(factor for factor in factors if factor is not None))
+
+
+def _refuse_cut(columns: Outline, text: str, parameter: str) -> None:
+    """Refuses categories of a column of numbers that is cut: its values are no categories here."""
+    found = _CATEGORY.fullmatch(text) or _CALLED.fullmatch(text)
+    name = "" if found is None else next(filter(None, found.groups()), "").strip()
+    if name in columns.names and columns.columns[columns.names.index(name)].cuts is not None:
+        advice = (
+            f"'{name}' has many values and is cut for tables: use it as a number, '{name}', or make its "
+            "categories a column of text first."
+        )
+        raise invalid(parameter, "a number, or a category of a column that is not cut", text, advice)
 
 
 def _factor(columns: Outline, text: str) -> Factor | None:

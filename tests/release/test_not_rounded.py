@@ -7,7 +7,7 @@ import pytest
 from tests.conftest import random_people
 
 import tellall as ta
-from tellall.release.protections.rounding import not_rounded, unlike_rounding
+from tellall.release.linearise import not_rounded, unlike_rounding
 
 PEOPLE = random_people(60, 3, seed=3)
 NUMBERS = ta.Dataset.from_arrays(

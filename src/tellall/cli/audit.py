@@ -432,7 +432,10 @@ def _explained(
     *,
     quiet: bool,
 ) -> Audit:
-    """The audit, which took so long, with its remedy, saved again and printed; unchanged if the search fails or is stopped."""
+    """The audit with its remedy, saved again and printed; unchanged if the search fails or is stopped.
+
+    ``seconds`` is how long the audit took.
+    """
     from tellall.experiment.advice import with_advice
 
     words = {"culprits": "what each part adds", "remedy": "looking for a remedy"}

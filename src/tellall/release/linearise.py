@@ -6,7 +6,7 @@ The protections are undone step by step, the last one first.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -31,7 +31,7 @@ from tellall.release.equations import (
 from tellall.release.hidden import hidden_rows, threshold_of, unseen_sums
 from tellall.release.numbers import NumberRange
 from tellall.release.protections.protection import Exact, Noise, Protection, Sum, noise_of
-from tellall.release.protections.rounding import Rounding, not_rounded
+from tellall.release.protections.rounding import Rounding
 from tellall.release.protections.sampling import ComplementLaw
 from tellall.release.release import Release
 from tellall.release.sight import (
@@ -57,10 +57,12 @@ __all__ = [
     "evidence_of",
     "linearise",
     "nearly_exact",
+    "not_rounded",
     "possible_counts",
     "possible_values",
     "stretches_of",
     "turn_back",
+    "unlike_rounding",
     "whole_rounding",
     "without_tiny_noise",
 ]
@@ -74,6 +76,7 @@ _ALIKE = 1e-9  # of the largest value: people who differ by less are alike
 _WIDEST_GAPS = 1000  # gaps are listed only if the least and the largest count are at most this far apart
 _EXPLAINED = 6.0  # spreads of a sum, which random errors reach once in 500 million
 _MOST_TOTALS = 3  # tables that a note names
+_NAMED = 3  # values that are named
 _MOST_STRETCHES = 200_000  # cells in all stretches of all tables
 
 
@@ -604,6 +607,42 @@ def possible_values(values: Array, protections: Sequence[Protection]) -> tuple[A
     if any(protection.keeps_zero for protection in protections):
         low, high = np.minimum(low, 0.0), np.maximum(high, 0.0)
     return low, high
+
+
+def not_rounded(values: Array, protections: Sequence[Protection]) -> npt.NDArray[np.bool_]:
+    """Which values the last rounding cannot have produced: no count, and no number, leads to those."""
+    last = _rounding(protections)
+    if last is None:
+        return np.zeros(values.shape, dtype=bool)
+    return np.asarray(~np.isnan(values) & ~last.rounds_to(values))
+
+
+def unlike_rounding(
+    values: Array, protections: Sequence[Protection], cell: Callable[[int], Mapping[str, str]]
+) -> str:
+    """A sentence that counts such values and names the first of them; empty if there are none.
+
+    ``cell`` gives the value of each column in the cell of a value, by its index.
+    """
+    last, odd = _rounding(protections), np.flatnonzero(not_rounded(values, protections))
+    if last is None or not odd.size:
+        return ""
+    named = []
+    for at in odd[:_NAMED].tolist():
+        where = ", ".join(f"{name} = {label}" for name, label in cell(at).items())
+        named.append(f"{values[at]:.10g}" + (f" where {where}" if where else ""))
+    more = f" and {odd.size - _NAMED:,} more" if odd.size > _NAMED else ""
+    do = "does" if odd.size == 1 else "do"
+    return (
+        f"{odd.size:,} of {values.size:,} values {do} not come from rounding to {last.base:g}: "
+        f"{'; '.join(named)}{more}"
+    )
+
+
+def _rounding(protections: Sequence[Protection]) -> Rounding | None:
+    """The rounding that nothing but hiding follows."""
+    last = next((one for one in reversed(protections) if not one.hides), None)
+    return last if isinstance(last, Rounding) else None
 
 
 def _undone(values: Array, protections: Sequence[Protection], units: float) -> tuple[Array, Array, Gaps]:

@@ -33,8 +33,8 @@ from tellall.release.joint import (
     refine_columns,
     tables_in,
 )
+from tellall.release.linearise import unlike_rounding
 from tellall.release.protections.protection import Rng, as_rng, noise_of
-from tellall.release.protections.rounding import unlike_rounding
 from tellall.release.release import Release
 
 __all__ = [

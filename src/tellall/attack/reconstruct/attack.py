@@ -47,10 +47,9 @@ from tellall.people.dataset import Dataset, Public
 from tellall.release.equations import Evidence
 from tellall.release.hidden import threshold_of
 from tellall.release.joint import name_cell
-from tellall.release.linearise import as_view, evidence_of, turn_back, without_tiny_noise
+from tellall.release.linearise import as_view, evidence_of, turn_back, unlike_rounding, without_tiny_noise
 from tellall.release.protections.protection import Rng, as_rng
 from tellall.release.protections.records import Swapping
-from tellall.release.protections.rounding import unlike_rounding
 from tellall.release.release import Release
 from tellall.release.sight import EVERYTHING, Knowledge, seen_by
 from tellall.release.told import size_known_numbers

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -23,7 +23,7 @@ from tellall.release.protections.protection import (
 )
 from tellall.release.statistics.base import CellLayout, Statistic
 
-__all__ = ["Rounding", "either_way", "not_rounded", "unlike_rounding"]
+__all__ = ["Rounding", "either_way"]
 
 _MODES = ("nearest", "random", "controlled", "midpoint")
 _TIES = ("even", "up", "away", "unknown")
@@ -31,7 +31,6 @@ _WHOLE = 1e-12
 _LOOSE = 1e-6  # a published value this close to a multiple, in bases, counts as one
 _DIGITS = 16 * float(np.finfo(np.float64).eps)  # relative rounding of a few sums and products
 _MULTIPLE = 1e-9  # a value this close to a multiple, in bases, counts as one
-_NAMED = 3  # values that are named
 
 
 @dataclass(frozen=True)
@@ -287,45 +286,6 @@ def either_way(protections: Sequence[Protection]) -> tuple[Protection, ...]:
     return tuple(
         replace(one, ties="unknown") if isinstance(one, Rounding) and one.ties else one for one in protections
     )
-
-
-# Values that the declared rounding cannot give: a mistake in them, or in what was declared.
-
-
-def not_rounded(values: Array, protections: Sequence[Protection]) -> npt.NDArray[np.bool_]:
-    """Which values the last rounding cannot have produced: no count, and no number, leads to those."""
-    last = _rounding(protections)
-    if last is None:
-        return np.zeros(values.shape, dtype=bool)
-    return np.asarray(~np.isnan(values) & ~last.rounds_to(values))
-
-
-def unlike_rounding(
-    values: Array, protections: Sequence[Protection], cell: Callable[[int], Mapping[str, str]]
-) -> str:
-    """A sentence that counts such values and names the first of them; empty if there are none.
-
-    ``cell`` gives the value of each column in the cell of a value, by its index.
-    """
-    last, odd = _rounding(protections), np.flatnonzero(not_rounded(values, protections))
-    if last is None or not odd.size:
-        return ""
-    named = []
-    for at in odd[:_NAMED].tolist():
-        where = ", ".join(f"{name} = {label}" for name, label in cell(at).items())
-        named.append(f"{values[at]:.10g}" + (f" where {where}" if where else ""))
-    more = f" and {odd.size - _NAMED:,} more" if odd.size > _NAMED else ""
-    do = "does" if odd.size == 1 else "do"
-    return (
-        f"{odd.size:,} of {values.size:,} values {do} not come from rounding to {last.base:g}: "
-        f"{'; '.join(named)}{more}"
-    )
-
-
-def _rounding(protections: Sequence[Protection]) -> Rounding | None:
-    """The rounding that nothing but hiding follows."""
-    last = next((one for one in reversed(protections) if not one.hides), None)
-    return last if isinstance(last, Rounding) else None
 
 
 def _systematic(reach: Array, shared: float, fresh: Array) -> Array:

@@ -10,11 +10,12 @@ from typing import Any
 from tellall.attack.prove.row_files import RowsFound
 from tellall.core.checks import one_of
 from tellall.core.records import VERSION, Record, schema_of
+from tellall.people.bands import ColumnCodings
 from tellall.release.described import Description
 
 __all__ = ["NAMES", "load"]
 
-_RECORDS: dict[str, type[Record]] = {"folder": Description, "rows": RowsFound}
+_RECORDS: dict[str, type[Record]] = {"bands": ColumnCodings, "folder": Description, "rows": RowsFound}
 NAMES = ("plan", "release", "audit", "sweep", "calibrate", "policy", *_RECORDS)
 
 

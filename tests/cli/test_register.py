@@ -1,5 +1,7 @@
 """tellall attack on a folder of tables in bands, with a register of more people than the tables count."""
 
+import numpy as np
+
 
 def test_a_register_may_hold_people_whom_the_tables_leave_out(tellall, tmp_path):
     (tmp_path / "register.csv").write_text("age\n" + "".join(f"{age}\n" for age in (20, 21, 40, 45, 70, 71)))
@@ -13,3 +15,84 @@ def test_a_register_may_hold_people_whom_the_tables_leave_out(tellall, tmp_path)
     code, _, err = tellall("attack", "out", "--public", "register.csv", "--secret", "ill", "--may-include")
     assert code == 0
     assert "4 proved" in err  # both who are under 30 and both who are 60 or over are in the table
+
+
+BANDED = """
+secret = "ill"
+{}
+[[tables]]
+file = "a.csv"
+across = "ill"
+[[tables]]
+file = "b.csv"
+across = "ill"
+"""
+TOLD = '[bands.age]\nlabels = { young = "0-29", old = ["30-59", "60+"] }\n'
+
+
+def test_bands_are_told_in_the_folder_or_in_a_file(tellall, tmp_path):
+    ages = (20, 21, 40, 45, 70, 71)
+    (tmp_path / "people.csv").write_text(
+        "age,ill\n" + "".join(f"{age},{'yes' if age > 60 else 'no'}\n" for age in ages)
+    )
+    folder = tmp_path / "out"
+    folder.mkdir()
+    (folder / "a.csv").write_text("age,no,yes\nyoung,2,0\nold,2,2\n")
+    (folder / "b.csv").write_text("age,no,yes\n20-44,3,0\n40+,2,2\n70 and over,0,2\n")  # they overlap
+    (folder / "tables.toml").write_text(BANDED.format(""))
+    code, _, err = tellall("attack", "out", "--public", "people.csv", "--secret", "ill")
+    assert code == 0
+    assert "a.csv: label must be a value that somebody has in the column 'age'; got 'old'" in " ".join(
+        err.split()
+    )
+    (tmp_path / "told.toml").write_text(TOLD)
+    code, out, err = tellall(
+        "attack", "out", "--public", "people.csv", "--secret", "ill", "--bands", "told.toml", "--json"
+    )
+    assert code == 0
+    assert "Not read" not in err
+    assert '"proved": 6' in out
+    (folder / "tables.toml").write_text(BANDED.format(TOLD))
+    code, out, err = tellall("attack", "out", "--public", "people.csv", "--secret", "ill", "--json")
+    assert code == 0
+    assert "Not read" not in err
+    assert '"proved": 6' in out
+    code, _, err = tellall("audit", "--acro", "out", "--data", "people.csv", "--secret", "ill", "--no-remedy")
+    assert code in (1, 3)
+    assert "Not read" not in err
+    code, _, err = tellall("attack", "out", "--public", "people.csv", "--secret", "ill", "--bands", "no.toml")
+    assert code == 2
+
+
+PLAN = """
+data = "people.csv"
+secret = "ill"
+{}
+[[releases]]
+name = "overlapping"
+statistic = {{ kind = "CellCounts", columns = ["age"], labels = [["under 35", "30+", "grown"]] }}
+[[releases]]
+name = "bins"
+statistic = {{ kind = "Marginals", ways = 2 }}
+protect = {{ kind = "Suppression", below = 3 }}
+[bins]
+age = [29.5, 49.5]
+"""
+
+
+def test_a_plan_may_publish_a_column_in_several_bands(tellall, tmp_path):
+    rng = np.random.default_rng(0)
+    lines = [
+        f"{age},{ill}\n" for age, ill in zip(rng.integers(18, 80, 60), rng.integers(0, 2, 60), strict=True)
+    ]
+    (tmp_path / "people.csv").write_text("age,ill\n" + "".join(lines))
+    (tmp_path / "plan.toml").write_text(PLAN.format('[bands.age]\nlabels = { grown = "20+" }'))
+    code, out, _ = tellall("audit", "plan.toml", "--json", "--no-remedy", "--jobs", "1")
+    assert code in (0, 1, 3)
+    assert '"not_checked": []' in out or "not attacked" not in out
+    assert '"20+"' in out
+    (tmp_path / "plan.toml").write_text(PLAN.format(""))
+    code, _, err = tellall("audit", "plan.toml")
+    assert code == 2
+    assert "release “overlapping”: statistic" in " ".join(err.split())
+    assert "got 'grown'" in " ".join(err.split())

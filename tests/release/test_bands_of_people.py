@@ -51,18 +51,60 @@ def test_tables_of_different_bands_are_read_together(seed, banded):
     assert (found.guess == people.secret)[found.proved].all()
 
 
-def test_a_band_that_is_cut_is_refused():
+def test_exact_counts_by_finer_bands_than_the_peoples_are_added_up():
     people = ta.Dataset.from_frame(
         {"age": ["20-29", "30-39", "30-39", "40+"], "ill": [0, 1, 0, 1]}, secret="ill"
     )
-    table = pd.DataFrame({0: [1, 1], 1: [0, 2]}, index=pd.Index(["20-34", "35+"], name="age"))
+    table = pd.DataFrame({0: [1, 1, 0], 1: [1, 0, 1]}, index=pd.Index(["20-34", "35-39", "40+"], name="age"))
     table.columns.name = "ill"
-    with pytest.raises(ta.InvalidInput, match="or made of its bands; got '20-34'"):
-        ta.from_crosstab(table, people)
+    release = ta.from_crosstab(table, people)
+    assert release.statistic.values(people).tolist() == release.values.tolist()
+    assert sorted(release.values) == [0, 1, 1, 2]
+    for cut, protect in ((table, ta.Rounding(3)), (table.drop(index="20-34"), None)):
+        absent = "zero" if protect else "unknown"
+        with pytest.raises(ta.InvalidInput, match="or made of its bands; got '"):
+            ta.from_crosstab(cut, people, protect, absent)
     merged = pd.DataFrame({0: [2, 0], 1: [1, 1]}, index=pd.Index(["20 to 39", "40 and over"], name="age"))
     merged.columns.name = "ill"
     release = ta.from_crosstab(merged, people)
     assert release.statistic.values(people).tolist() == release.values.tolist()
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_tables_by_year_prove_nothing_wrong_of_people_in_bands(seed):
+    frame = some_people(seed)
+    labels = [f"{low} to {low + 4}" for low in range(0, 100, 5)]
+    banded = frame.assign(age=pd.cut(frame.age, range(0, 101, 5), right=False, labels=labels).astype(str))
+    people = ta.Dataset.from_frame(banded, secret="ill")
+    years = ta.from_crosstab(pd.crosstab(frame.age, frame.ill), people)
+    found = ta.reconstruct([years, ta.from_crosstab(crosstab(frame, 1), people)], people.public)
+    every = np.array(list(product((0, 1), repeat=len(frame))))
+    for groups in (banded.age.to_numpy(), np.digitize(frame.age, EDGES[1])):
+        for each in set(groups):
+            inside = groups == each
+            every = every[every[:, inside].sum(axis=1) == frame.ill[inside].sum()]
+    assert np.array_equal(found.proved, (every == every[0]).all(axis=0))
+    assert (found.guess == people.secret)[found.proved].all()
+
+
+def test_codes_of_a_hierarchy_are_read_at_every_level():
+    rng = np.random.default_rng(4)
+    codes = ["DE111", "DE112", "DE121", "FR101", "FRA01"]
+    frame = pd.DataFrame({"region": rng.choice(codes, 40), "ill": rng.integers(0, 2, 40)})
+    people = ta.Dataset.from_frame(frame, secret="ill")
+    for level in (2, 3, 4):
+        table = pd.crosstab(frame.region.str[:level].rename("region"), frame.ill)
+        release = ta.from_crosstab(table, people)
+        assert release.statistic.values(people).tolist() == release.values.tolist()
+    whole = pd.concat([pd.crosstab(frame.region.str[:level].rename("region"), frame.ill) for level in (2, 5)])
+    both = ta.from_crosstab(whole, people, ta.Suppression(4))  # subtotals beside their parts
+    assert both.statistic.values(people).tolist() == both.values.tolist()
+    with pytest.raises(ta.InvalidInput, match="got 'AT'"):
+        ta.from_crosstab(whole.rename({"FR": "AT"}), people)
+    numbered = frame.replace({"region": dict(zip(codes, ["R1", "R2", "R10", "R11", "R12"], strict=True))})
+    other = ta.Dataset.from_frame(numbered[numbered.region != "R1"], secret="ill")
+    with pytest.raises(ta.InvalidInput, match="got 'R1'"):  # a number, not what R10 to R12 belong to
+        ta.from_crosstab(pd.crosstab(numbered.region, numbered.ill), other)
 
 
 def test_bands_say_what_labels_mean():

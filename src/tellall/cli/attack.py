@@ -9,6 +9,7 @@ import typer
 
 from tellall.cli.options import (
     AsJson,
+    BandsFile,
     Device,
     Out,
     Quiet,
@@ -63,6 +64,7 @@ def attack(
     where: About = None,
     missing: Missing = None,
     may_include: MayInclude = False,
+    bands: BandsFile = None,
 ) -> None:
     """Guess everybody's secret from releases, as an outsider would.
 
@@ -77,6 +79,7 @@ def attack(
     has the others.
     """
     from tellall.attack.reconstruct.attack_files import attack_files
+    from tellall.people.bands import Bands
     from tellall.report.attack_text import attack_lines
     from tellall.report.text import talk_console
 
@@ -90,6 +93,7 @@ def attack(
         where=where or (),
         missing=missing,
         may_include=may_include,
+        bands=() if bands is None else Bands.read(bands),
         device=device,
         rng=seed,
     )

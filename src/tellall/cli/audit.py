@@ -322,7 +322,7 @@ def _asked(
         chosen = replace(chosen, data=(data or Path()).name, secret=people.secret_name)
     if acro is None:
         return people, chosen, None
-    folder = read_folder(acro, people)
+    folder = read_folder(acro, people, bands=chosen.bands)
     chosen = chosen.with_outputs(folder)
     for one in folder.skipped:
         talk.print(f"Not read: {one}")

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AsJson",
+    "BandsFile",
     "Cluster",
     "Data",
     "Decoders",
@@ -83,6 +84,12 @@ OutPage = Annotated[
     Path | None,
     typer.Option(
         "--out", "-o", help="A folder for the page and its JSON, or a .json file for the JSON only."
+    ),
+]
+BandsFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--bands", metavar="FILE", help="What labels of tables mean: a TOML file with [bands.COLUMN]."
     ),
 ]
 Html = Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Also write a page.")]

@@ -10,6 +10,7 @@ import typer
 import tellall
 from tellall.cli.options import (
     AsJson,
+    BandsFile,
     Cluster,
     Html,
     Jobs,
@@ -75,6 +76,7 @@ def rows(
             help="Columns, with commas, that people may have no value of. [default: as totals tell]",
         ),
     ] = None,
+    bands: BandsFile = None,
     effort: Annotated[
         int | None,
         typer.Option(
@@ -101,7 +103,8 @@ def rows(
     the digits shown; the counts of these people have to be in another file.
 
     A column may have different bands in different files: single years, "0-4", "80+", "under 12", in any
-    order. A file leaves out people who have no value of one of its columns (--may-be-missing).
+    order, and codes of several levels, such as DE1 and DE11; --bands says what other labels are made of. A
+    file leaves out people who have no value of one of its columns (--may-be-missing).
 
     Only counts are printed; --reveal writes the rows themselves to a file. Finished areas are kept next to
     --out, so that the same command continues where it was stopped.
@@ -131,6 +134,7 @@ def rows(
             count=count,
             absent=absent,
             people=people,
+            bands=() if bands is None else tellall.Bands.read(bands),
             may_be_missing=None if may_be_missing is None else _names(may_be_missing),
             proof_effort=EFFORT if effort is None else effort,
             draws=draws,
@@ -154,6 +158,7 @@ def rows(
         "noise": std,
         "absent": absent,
         "may-be-missing": may_be_missing,
+        "bands": bands,
         "effort": effort,
         "draws": draws,
         "seed": seed,

@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from math import ceil, floor, inf, isfinite
-from typing import Any
+from pathlib import Path
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from tellall.core import files
 from tellall.core.errors import InvalidInput, invalid
+from tellall.core.records import VERSION, Meaning, Record, read
+from tellall.core.text import said
 from tellall.people.columns import MISSING, number_text
 from tellall.people.labels import Range, label_number, label_text, parse_range
 
 __all__ = [
     "Bands",
+    "ColumnCoding",
+    "ColumnCodings",
     "ColumnLabels",
     "Refined",
     "can_refine",
@@ -37,6 +44,8 @@ _START: Cut = (-inf, 0)
 _END: Cut = (inf, 1)
 _GAPS = (MISSING, "nan", "<na>", "nat", "n/a", "not stated", "not known", "unknown", "not available")
 _EQUAL = ("==", "!=")
+_LARGEST_FILE = 2**22
+_CODE = re.compile(r"[A-Z][0-9A-Z]*(?:\.[0-9A-Z]+)*")
 
 
 @dataclass(frozen=True)
@@ -95,11 +104,37 @@ class Bands:
         """What a label is made of in the end: numbers, ranges and texts without an entry."""
         return tuple(_leaves(label, dict(self.mapping)))
 
+    @classmethod
+    def read(cls, path: str | Path) -> tuple[Bands, ...]:
+        """What a TOML file says about columns, in sections such as ``[bands.age]``."""
+        text = files.read_text(Path(path), what="bands", largest=_LARGEST_FILE)
+        try:
+            given = tomllib.loads(text)
+        except (tomllib.TOMLDecodeError, RecursionError) as error:
+            raise invalid(
+                "bands", "a TOML file", str(path), f"The reader said: {said(error, 120)}."
+            ) from None
+        return cls.told(read(ColumnCodings, given, what=Path(path).name).bands)
+
+    @classmethod
+    def told(cls, sections: Mapping[str, ColumnCoding]) -> tuple[Bands, ...]:
+        """What the sections of a document say, by column."""
+        return tuple(cls(name, each.labels, low=each.low, high=each.high) for name, each in sections.items())
+
+    def section(self) -> ColumnCoding:
+        """The section of this column in a document."""
+        low, high = (end if isfinite(end) else None for end in (self.low, self.high))
+        return ColumnCoding(labels=dict(self.mapping), low=low, high=high)
+
+    def explained(self, label: str) -> str:
+        """The label itself, or what it is made of as a list: "20-64, 65+"."""
+        return ", ".join(self.made_of(label))
+
     def __repr__(self) -> str:
-        said = [f"{label} = {', '.join(members)}" for label, members in self.mapping]
+        known = [f"{label} = {', '.join(members)}" for label, members in self.mapping]
         if isfinite(self.low) or isfinite(self.high):
-            said.append(f"from {self.low:g} to {self.high:g}")
-        return f"Bands of {self.column}: {'; '.join(said) or 'nothing said'}"
+            known.append(f"from {self.low:g} to {self.high:g}")
+        return f"Bands of {self.column}: {'; '.join(known) or 'nothing said'}"
 
 
 def _members(label: object, made_of: object) -> tuple[str, ...]:
@@ -121,6 +156,29 @@ def _leaves(label: str, mapping: Mapping[str, tuple[str, ...]], above: tuple[str
         else:
             found += _leaves(member, mapping, (*above, label))
     return iter(found or [label])
+
+
+_Member = str | float
+
+
+@dataclass(frozen=True, kw_only=True)
+class ColumnCoding(Record):
+    """What the labels of a column mean, where they do not say it themselves."""
+
+    labels: Annotated[
+        dict[str, _Member | tuple[_Member, ...]],
+        Meaning('What each label is made of: a number, a range such as "20-29", another label, or a list.'),
+    ] = field(default_factory=dict)
+    low: Annotated[float | None, Meaning("The least number that anybody has.")] = None
+    high: Annotated[float | None, Meaning("The largest number that anybody has.")] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ColumnCodings(Record):
+    """What labels of tables mean, by column."""
+
+    schema_version: Literal[2] = VERSION
+    bands: Annotated[dict[str, ColumnCoding], Meaning("A section for each column.")]
 
 
 @dataclass(frozen=True)
@@ -210,6 +268,64 @@ def is_band(label: str) -> bool:
     return label_number(label) is None and parse_range(label) is not None
 
 
+def is_below(code: str, above: str) -> bool:
+    """Whether one hierarchy code is part of another: it starts with it, as DE11 does with DE1.
+
+    Examples
+    --------
+    >>> is_below("DE11", "DE1"), is_below("DE11", "DE11"), is_below("men", "me"), is_below("12", "1")
+    (True, False, False, False)
+    """
+    both = _CODE.fullmatch(code) and _CODE.fullmatch(above)
+    return bool(both and len(above) < len(code) and code.startswith(above))
+
+
+def are_codes(labels: Iterable[str]) -> bool:
+    """Whether labels are codes of one level of a hierarchy: capitals and digits, all of one length.
+
+    Examples
+    --------
+    >>> are_codes(["DE11", "DE12"]), are_codes(["R9", "R10"]), are_codes(["north", "south"])
+    (True, False, False)
+    """
+    listed = list(labels)
+    alike = len({len(label) for label in listed}) == 1
+    return alike and all(_CODE.fullmatch(label) for label in listed)
+
+
+def hierarchy(codings: Iterable[Sequence[str]]) -> dict[str, tuple[str, ...]]:
+    """What codes of a hierarchy are made of, if each coding has codes of one level; otherwise empty.
+
+    Every code of the finest level must be below a code of each other level, and the other way round, and some
+    code of it must have a digit: "A" and "AB" may be anything.
+
+    Examples
+    --------
+    >>> hierarchy([["DE1", "DE2"], ["DE11", "DE12", "DE21"]])
+    {'DE1': ('DE11', 'DE12'), 'DE2': ('DE21',)}
+    >>> hierarchy([["R1", "R2"], ["R1", "R2", "R10"]])
+    {}
+    """
+    levels = [tuple(label for label in each if label.lower() not in _GAPS) for each in codings]
+    if len({labels[0] and len(labels[0]) for labels in levels if labels}) < 2:
+        return {}
+    finest = max(levels, key=lambda labels: len(labels[0]) if labels else 0)
+    fine = tuple(
+        dict.fromkeys(label for each in levels if each and len(each[0]) == len(finest[0]) for label in each)
+    )
+    if not all(map(are_codes, levels)) or not any(map(str.isdigit, "".join(fine))):
+        return {}
+    found: dict[str, tuple[str, ...]] = {}
+    for labels in levels:
+        if len(labels[0]) == len(finest[0]):
+            continue
+        parts = {above: tuple(code for code in fine if is_below(code, above)) for above in labels}
+        if not all(parts.values()) or sum(map(len, parts.values())) < len(fine):
+            return {}
+        found |= parts
+    return found
+
+
 def overlap(labels: Sequence[str]) -> bool:
     """Whether two labels are numbers or ranges that share more than one's end and the other's start.
 
@@ -241,10 +357,10 @@ def most_at_once(name: str, labels: Sequence[str]) -> int:
         return len(labels)
 
 
-def can_refine(name: str, codings: Sequence[Sequence[str]]) -> bool:
+def can_refine(name: str, codings: Sequence[Sequence[str]], bands: Bands | None = None) -> bool:
     """Whether these lists of labels of a column can be taken together."""
     try:
-        refine(name, [ColumnLabels(tuple(labels)) for labels in codings if labels])
+        refine(name, [ColumnLabels(tuple(labels)) for labels in codings if labels], bands)
     except InvalidInput:
         return False
     return True
@@ -294,7 +410,7 @@ def refine(
         rule = (
             f"ones in which '{name}' has the same values, or ranges, or values told by Bands: {unclear.rule}"
         )
-        advice = f"Say what the values mean: Bands('{name}', {{...}})."
+        advice = f"Say what the values mean: Bands('{name}', {{...}}), or [bands.{name}] in a file."
         raise invalid("releases", rule, unclear.got, advice) from None
 
 
@@ -384,10 +500,13 @@ class _Reader:
 
     def __init__(self, codings: Sequence[ColumnLabels], bands: Bands | None) -> None:
         self.mapping = dict(bands.mapping) if bands else {}
+        told = set(self.mapping)
+        plain = [each.labels for each in codings if not each.coded]
+        self.mapping = hierarchy(plain) | self.mapping
         self.ends = (bands.low, bands.high) if bands else (-inf, inf)
         labels = [*self.mapping, *(label for each in codings if not each.coded for label in each.labels)]
         leaves = {leaf for label in labels for leaf in _leaves(label, self.mapping)}
-        self.told = {leaf for label in self.mapping for leaf in _leaves(label, self.mapping)}
+        self.told = {leaf for label in told for leaf in _leaves(label, self.mapping)}
         numbers = [number for leaf in leaves if (number := label_number(leaf)) is not None]
         ranges = [found for leaf in leaves if (found := parse_range(leaf)) is not None]
         whole = any(each.whole for each in ranges)

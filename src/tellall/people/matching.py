@@ -9,13 +9,13 @@ import numpy as np
 import numpy.typing as npt
 
 from tellall.core.errors import InvalidInput, invalid
-from tellall.people.bands import ColumnLabels, is_band, refine
+from tellall.people.bands import ColumnLabels, are_codes, is_band, is_below, refine, several
 from tellall.people.bits import IntArray
 from tellall.people.columns import Array, Column
 from tellall.people.dataset import Public
 from tellall.people.labels import GAPS, TRUTH, Range, label_number, parse_range
 
-__all__ = ["code_people", "layers_of", "reads_all"]
+__all__ = ["code_people", "layers_of", "merged_labels", "reads_all"]
 
 _SEVERAL = re.compile(r", (?![^\[(]*[\])])")  # commas that are not within brackets
 
@@ -54,6 +54,49 @@ def layers_of(public: Public, index: int, labels: Sequence[str], what: str = "la
     return np.stack(layers)
 
 
+def merged_labels(public: Public, index: int, labels: Sequence[str], *, complete: bool) -> dict[str, str]:
+    """The column's own bands that labels have to be added up to because they cut them.
+
+    Labels are added up where they share own bands and together hold all of these; with ``complete``, nobody
+    is in what no label holds. Others are left out.
+
+    Examples
+    --------
+    >>> from tellall.people.dataset import Dataset
+    >>> people = Dataset.from_frame({"age": ["15-16", "15-16", "17+"]}).public
+    >>> merged_labels(people, 0, ["15", "16", "17+"], complete=False)
+    {'15': '15-16', '16': '15-16'}
+    """
+    which, column = _reader(public, index), public.columns[index]
+    if all(which(label) is not None for label in labels):
+        return {}
+    own, given = ColumnLabels(tuple(filter(_is_range, column.labels))), ColumnLabels(tuple(labels))
+    if not own.labels or not all(map(_is_range, labels)):
+        return {}
+    try:
+        parts = refine(column.name, [own, given]).parts
+    except InvalidInput:
+        return {}
+    found: dict[str, str] = {}
+    shares = parts[given].astype(int) @ parts[own].T.astype(int) > 0
+    for first in range(len(labels)):
+        inside = np.arange(len(labels)) == first
+        while (more := shares[:, shares[inside].any(axis=0)].any(axis=1) & ~inside).any():
+            inside |= more
+        bands = shares[inside].any(axis=0)
+        held, needed = parts[given][inside].sum(axis=0), parts[own][bands].any(axis=0)
+        cut = which(labels[first]) is None and bands.any() and held.max() == 1
+        if cut and (complete or (held[needed] == 1).all()):
+            found[labels[first]] = ", ".join(
+                band for band, here in zip(own.labels, bands, strict=True) if here
+            )
+    return found
+
+
+def _is_range(label: str) -> bool:
+    return is_band(label) or label_number(label) is not None
+
+
 def reads_all(public: Public, index: int, labels: Sequence[str]) -> bool:
     """Whether the column knows every label."""
     which = _reader(public, index)
@@ -71,7 +114,8 @@ def _reader(public: Public, index: int) -> Callable[[str], npt.NDArray[np.bool_]
             return np.asarray(codes == column.labels.index(label))
         if column.gaps and label.lower() in GAPS:
             return np.asarray(codes == last)
-        held = _made_of(label, column)
+        ranges = is_band(label) or len(several(label)) > 1
+        held = _made_of(label, column) if ranges else _below(label, column)
         return None if held is None else held[codes]
 
     def by_number(label: str) -> npt.NDArray[np.bool_] | None:
@@ -102,8 +146,8 @@ def _reader(public: Public, index: int) -> Callable[[str], npt.NDArray[np.bool_]
 
 def _made_of(label: str, column: Column) -> npt.NDArray[np.bool_] | None:
     """Which of a column's own bands a range is made of; None if it is not made of bands."""
-    bands = tuple(own for own in column.labels if is_band(own) or label_number(own) is not None)
-    if not is_band(label) or not any(map(is_band, bands)):
+    bands = tuple(filter(_is_range, column.labels))
+    if not any(map(is_band, bands)):
         return None
     own, given = ColumnLabels(bands), ColumnLabels((label,))
     try:
@@ -115,6 +159,15 @@ def _made_of(label: str, column: Column) -> npt.NDArray[np.bool_] | None:
         return None  # nobody knows who of a band that is cut is meant
     held = {bands[at] for at in np.flatnonzero(inside)}
     return np.array([own in held for own in column.labels])
+
+
+def _below(label: str, column: Column) -> npt.NDArray[np.bool_] | None:
+    """Which of a column's own codes are below a code of a hierarchy; None if it is none."""
+    own = column.labels[: column.levels - column.gaps]
+    if not own or not are_codes(own) or not any(map(str.isdigit, "".join(own))):
+        return None
+    held = np.array([is_below(each, label) for each in column.labels])
+    return held if held.any() else None
 
 
 def _between(numbers: Array, found: Range) -> bool:
@@ -129,4 +182,4 @@ def _unknown(column: Column, label: str, what: str) -> InvalidInput:
     rule = f"a value that somebody has in the column '{column.name}'"
     if is_band(label) and any(map(is_band, column.labels)):
         rule += ", or made of its bands"
-    return invalid(what, rule, f"'{label}'")
+    return invalid(what, rule, f"'{label}'", "Bands say what a label is made of.")

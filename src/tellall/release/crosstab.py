@@ -15,7 +15,8 @@ from tellall.core.checks import one_of
 from tellall.core.errors import InvalidInput, invalid
 from tellall.people.bands import Bands
 from tellall.people.dataset import Dataset, Public
-from tellall.release.grids import Grid, grid_of_frame
+from tellall.people.matching import merged_labels
+from tellall.release.grids import TOTALS, Grid, grid_of_frame
 from tellall.release.linearise import possible_counts
 from tellall.release.printed import Codes, PrintedTable, TableContext, Variable, codes_of, understand
 from tellall.release.protections.protection import Protection, as_protections
@@ -28,7 +29,7 @@ from tellall.release.statistics.extremes import Extremes
 from tellall.release.statistics.marginals import Marginals, Tables
 from tellall.release.statistics.sums import Sums
 
-__all__ = ["amounts_of_grid", "from_crosstab", "release_of_grid"]
+__all__ = ["amounts_of_grid", "explained", "from_crosstab", "release_of_grid"]
 
 _SAME = 1e-6  # how far a count may be off if it was written as a share
 _NORMALIZED = ("index", "columns", "all")
@@ -80,8 +81,8 @@ def from_crosstab(
     Notes
     -----
     Bands need not be those of the people, as long as everybody is inside or outside: people may have ages, or
-    bands of which the table's are made. Bands of a table may overlap ("0-17" beside "15-24", or "all adults"
-    beside its parts, explained by ``bands``).
+    bands of which the table's are made. Exact counts by finer bands than the people's are added up. Bands of
+    a table may overlap ("0-17" beside "15-24", or "all adults" beside its parts, explained by ``bands``).
     If cells are hidden, totals are equations of their own, unless they are just the sums of the cells shown.
     Shares without further protection become the counts they came from. A table of other people is refused if
     its totals reveal that.
@@ -95,21 +96,23 @@ def from_crosstab(
     Release of 1 chosen 2-way table: 4 values; exact
     """
     known = TableContext.of(public, secret, meaning).among(where)
-    grid = _explained(grid_of_frame(frame), [bands] if isinstance(bands, Bands) else list(bands))
+    grid, told = grid_of_frame(frame), [bands] if isinstance(bands, Bands) else list(bands)
+    for each in told:
+        if each.column not in grid.names:
+            raise invalid("bands", "about columns of the table", f"'{each.column}'")
+    grid = explained(grid, told)
     release = release_of_grid(
         grid, known, protect, absent=absent, normalize=normalize, may_include=may_include
     )
     return release if where is None else release.about(where)
 
 
-def _explained(grid: Grid, bands: Sequence[Bands]) -> Grid:
+def explained(grid: Grid, bands: Sequence[Bands]) -> Grid:
     """The grid with labels that are made of ranges or values, as Bands say."""
     for told in bands:
-        if told.column not in grid.names:
-            raise invalid("bands", "about columns of the table", f"'{told.column}'")
-        at = grid.names.index(told.column)
-        meant = {label: ", ".join(told.made_of(label)) for label in grid.labels(at)}
-        grid = grid.renamed(at, meant)
+        if told.column in grid.names:
+            at = grid.names.index(told.column)
+            grid = grid.renamed(at, {label: told.explained(label) for label in grid.labels(at)})
     return grid
 
 
@@ -128,8 +131,10 @@ def release_of_grid(
         raise invalid("normalize", "'index', 'columns', 'all' or left out", normalize)
     if known.meaning == ():
         raise invalid("secret", "bits or categories, to be tabulated", "real numbers", "Cut it.")
-    table, grid, variables = understand(grid, known)
     done = as_protections(protect)
+    if not done:
+        grid = _in_their_bands(grid, known.public, absent)
+    table, grid, variables = understand(grid, known)
     blurred = any(not part.hides for part in done)
     shares = _shares(grid, variables, normalize, blurred=blurred)
     if shares is not None and table.overlaps:
@@ -147,6 +152,18 @@ def release_of_grid(
     if not blurred:
         _check_people(table, absent)
     return _release(table, protect, absent, blurred=blurred)
+
+
+def _in_their_bands(grid: Grid, public: Public, absent: str) -> Grid:
+    """The grid of exact counts with labels added up that cut the bands which people are in."""
+    shown = grid.values[~np.isnan(grid.values)]
+    for at, name in enumerate(grid.names):
+        labels = [label for label in grid.labels(at) if label.lower() not in TOTALS]
+        if name in public.names and np.array_equal(shown, np.rint(shown)):
+            place, complete = public.names.index(name), absent == "zero"
+            words = merged_labels(public, place, labels, complete=complete)
+            grid = grid.summed(at, words) if words else grid
+    return grid
 
 
 def amounts_of_grid(

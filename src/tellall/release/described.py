@@ -12,11 +12,12 @@ from tellall.core import files
 from tellall.core.errors import InvalidInput, TellallError, invalid
 from tellall.core.records import VERSION, Meaning, Record, read
 from tellall.core.text import one_line, said
+from tellall.people.bands import Bands, ColumnCoding
 from tellall.people.labels import label_text
 from tellall.people.sheets import read_cells
 from tellall.release import catalogue
 from tellall.release.coefficients import read_coefficients, says_all
-from tellall.release.crosstab import amounts_of_grid, release_of_grid
+from tellall.release.crosstab import amounts_of_grid, explained, release_of_grid
 from tellall.release.curves import curve_of_lines
 from tellall.release.grids import TOTALS, Grid, grid_of_rows
 from tellall.release.outputs import NotRead, Output, OutputFolder
@@ -78,6 +79,9 @@ class Description(Record):
 
     schema_version: Literal[2] = VERSION
     secret: Annotated[str, Meaning("The column that must stay secret.", longest=1000)] = ""
+    bands: Annotated[
+        dict[str, ColumnCoding], Meaning("What labels mean, by column, where they do not say it.")
+    ] = field(default_factory=dict)
     tables: Annotated[tuple[DescribedTable, ...], Meaning(shortest=1, longest=1000)]
 
 
@@ -87,13 +91,27 @@ def is_described(folder: Path) -> bool:
 
 
 def read_described(
-    folder: Path, public: Any, *, secret: str | None = None, may_include: bool = False
+    folder: Path,
+    public: Any,
+    *,
+    secret: str | None = None,
+    may_include: bool = False,
+    bands: Sequence[Bands] = (),
 ) -> OutputFolder:
-    """The tables of a folder as releases about these people, read as its ``tables.toml`` says."""
+    """The tables of a folder as releases about these people, read as its ``tables.toml`` says.
+
+    ``bands`` says what labels of columns mean of which the file says nothing in ``[bands]``.
+    """
     document = _description(folder / DESCRIPTION)
     given = TableContext.of(public, secret or document.secret or None)
     if given.secret is None:
         raise invalid("secret", f"named in {DESCRIPTION}", "nothing")
+    told = (
+        *Bands.told(document.bands),
+        *(each for each in bands if each.column not in document.bands),
+    )
+    for each in told:
+        given.public.position(each.column, "bands")
     known = _with_meaning(given, folder, document.tables)
     outputs: list[Output] = []
     skipped: list[NotRead] = []
@@ -101,7 +119,7 @@ def read_described(
         name = one_line(entry.name or entry.file, 80)
         try:
             path = files.fits_inside(folder, entry.file, what="file")
-            release = _read(path, entry, known, may_include=may_include)
+            release = _read(path, entry, known, told, may_include=may_include)
             outputs.append(Output(name, release, files=(path,)))
             if entry.kind == "coefficients" and not says_all(release) and _errors_at(path, entry) is not None:
                 skipped.append(NotRead.errors_of(name, _UNREAD))
@@ -153,7 +171,9 @@ def _grid(path: Path, entry: DescribedTable, known: TableContext) -> Grid:
     return grid
 
 
-def _read(path: Path, entry: DescribedTable, known: TableContext, *, may_include: bool) -> Release:
+def _read(
+    path: Path, entry: DescribedTable, known: TableContext, told: Sequence[Bands], *, may_include: bool
+) -> Release:
     listed = entry.protect if isinstance(entry.protect, list) else [entry.protect]
     protect: list[Protection] = [catalogue.build("protection", plain) for plain in listed]
     people = known.among(entry.where or None)
@@ -166,7 +186,7 @@ def _read(path: Path, entry: DescribedTable, known: TableContext, *, may_include
     elif entry.kind in _AMOUNTS:
         release = _amounts(_grid(path, entry, people), entry, people, protect)
     else:
-        grid = _grid(path, entry, people)
+        grid = explained(_grid(path, entry, people), told)
         release = release_of_grid(
             grid,
             people,

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tellall.core.errors import invalid
+from tellall.people.bands import Bands
 from tellall.people.dataset import Public
 from tellall.release.acro import RESULTS, is_acro, read_acro, shared_variable
 from tellall.release.described import DESCRIPTION, is_described, read_described
@@ -23,13 +24,21 @@ __all__ = ["columns_used", "likely_secret", "read_folder"]
 
 
 def read_folder(
-    folder: Path, public: Any, *, secret: str | None = None, may_include: bool = False
+    folder: Path,
+    public: Any,
+    *,
+    secret: str | None = None,
+    may_include: bool = False,
+    bands: Sequence[Bands] = (),
 ) -> OutputFolder:
-    """The outputs of a folder as releases about these people, or with ``may_include`` about some of them."""
+    """The outputs of a folder as releases about these people, or with ``may_include`` about some of them.
+
+    ``bands`` says what labels of described tables mean.
+    """
     if is_acro(folder):
         return read_acro(folder, public, secret=secret)
     if is_described(folder):
-        return read_described(folder, public, secret=secret, may_include=may_include)
+        return read_described(folder, public, secret=secret, may_include=may_include, bands=bands)
     rule = f"one that ACRO wrote, with {RESULTS}, or one with {DESCRIPTION}"
     raise invalid("folder", rule, folder, "tellall init FOLDER drafts one.")
 

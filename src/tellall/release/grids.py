@@ -64,6 +64,14 @@ class Grid:
             return replace(self, rows=tuple(told(line, variable) for line in self.rows))
         return replace(self, columns=tuple(told(line, variable - down) for line in self.columns))
 
+    def summed(self, variable: int, words: Mapping[str, str]) -> Grid:
+        """The same with other words for labels of one variable, cells with equal labels added up."""
+        grid = self.renamed(variable, words)
+        (rows, row), (columns, column) = _places(grid.rows), _places(grid.columns)
+        values = np.zeros((len(rows), len(columns)))
+        np.add.at(values, np.ix_(row, column), grid.values)
+        return Grid(grid.names, tuple(rows), tuple(columns), values)
+
     def without(self, variable: int) -> Grid:
         """The same without one variable, which should have a single label."""
         names = self.names[:variable] + self.names[variable + 1 :]
@@ -100,6 +108,12 @@ class Grid:
             tuple(self.columns[j] for j in columns),
             self.values[np.ix_(list(rows), list(columns))],
         )
+
+
+def _places(lines: Sequence[Line]) -> tuple[list[Line], list[int]]:
+    """The different lines, and for each line its place among them."""
+    different = list(dict.fromkeys(lines))
+    return different, [different.index(line) for line in lines]
 
 
 def _drop(line: Line, at: int) -> Line:

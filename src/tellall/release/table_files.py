@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from math import isfinite, prod
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ import numpy as np
 from tellall.algebra.operators.base import Array
 from tellall.core.checks import one_of
 from tellall.core.errors import invalid
-from tellall.people.bands import can_refine, is_band, overlap
+from tellall.people.bands import Bands, can_refine, hierarchy, is_band, overlap
 from tellall.people.labels import label_text
 from tellall.people.readers import read_printed, read_table
 from tellall.release.grids import TOTALS, as_number, last_digit
@@ -47,6 +48,7 @@ def read_count_tables(
     count: str | None = None,
     by: str | None = None,
     absent: str = "zero",
+    bands: Sequence[Bands] = (),
 ) -> dict[str, list[CountTable]]:
     """The tables in some files, by area; all under the key "" if there are no areas.
 
@@ -70,6 +72,8 @@ def read_count_tables(
         What it means if a file does not show a combination: "zero" (nobody has it) or "unknown". If a rule
         hides cells and the file marks none of them, they may be what it does not show. Bands that
         only other files have ("80+" beside a file that ends with "75-79") are not in a file at all.
+    bands
+        What labels of columns mean, where they do not say it.
 
     Examples
     --------
@@ -88,7 +92,7 @@ def read_count_tables(
         rule = "zero if a rule hides cells, so that a missing line is not taken for a hidden cell"
         raise invalid("absent", rule, absent)
     files = [_read(Path(path), count, by) for path in chosen]
-    shown = _values_shown(files)
+    shown = _values_shown(files, {each.column: each for each in bands})
     areas: dict[str, list[CountTable]] = {area: [] for file in files for area in file.areas}
     for file, labels in zip(files, shown, strict=True):
         for area in dict.fromkeys(file.areas):
@@ -97,11 +101,12 @@ def read_count_tables(
     return areas
 
 
-def _values_shown(files: Sequence[_Listed]) -> list[dict[str, list[str]]]:
+def _values_shown(files: Sequence[_Listed], bands: Mapping[str, Bands]) -> list[dict[str, list[str]]]:
     """The values of each column of each file.
 
-    Files have the values of all files, since one that a file does not list has no people there. Bands that
-    differ between files are each file's own.
+    Files have the values of all files, since one that a file does not list has no people there. Bands, codes
+    of different levels, and values told by Bands, if they differ between files, are each file's own; so are
+    values of which two files have none in common.
     """
     own = [
         {
@@ -120,12 +125,13 @@ def _values_shown(files: Sequence[_Listed]) -> list[dict[str, list[str]]]:
     for name, texts in every.items():
         if not texts:
             raise invalid("paths", f"tables with values of '{name}'", "totals alone")
-    apart = {
-        name
-        for name, texts in every.items()
-        if overlap(texts)
-        or (any(map(is_band, texts)) and can_refine(name, [labels[name] for labels in own if name in labels]))
-    }
+    apart = set()
+    for name, texts in every.items():
+        codings = [labels[name] for labels in own if labels.get(name)]
+        banded = name in bands or any(map(is_band, texts)) or hierarchy(codings)
+        strangers = any(not set(one) & set(other) for one, other in combinations(codings, 2))
+        if overlap(texts) or strangers or (banded and can_refine(name, codings, bands.get(name))):
+            apart.add(name)
     return [
         {name: texts if name in apart and texts else every[name] for name, texts in labels.items()}
         for labels in own

@@ -183,3 +183,40 @@ def sound(seed, *, know):
 def test_right_tables_that_leave_people_out_are_never_called_contradictory(know):
     said = [sound(seed, know=know) for seed in range(40)]
     assert sum(inferred for _, inferred in said) > 10
+
+
+REGIONS = ["DE11", "DE12", "DE21", "FR10", "FR20"]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_codes_of_other_levels_are_read_together(seed):
+    rng = np.random.default_rng(seed)
+    people = np.column_stack([rng.integers(0, 5, 9), rng.integers(0, 2, 9)])
+    fine = np.zeros((5, 2))
+    np.add.at(fine, (people[:, 0], people[:, 1]), 1)
+    above = list(dict.fromkeys(code[:3] for code in REGIONS))
+    coarse = [fine[[code[:3] == each for code in REGIONS]].sum(axis=0) for each in above]
+    tables = [
+        ta.CountTable({"region": REGIONS}, fine.sum(axis=1)),
+        ta.CountTable({"region": above, "sex": ["f", "m"]}, np.array(coarse)),
+    ]
+    found = ta.rows_from_tables(tables)
+    least, most = fine.copy() * 0, fine.copy() * 0
+    for at, code in enumerate(REGIONS):
+        for sex in (0, 1):
+            total, own = coarse[above.index(code[:3])], fine.sum(axis=1)[at]
+            least[at, sex] = max(0, own - total[1 - sex])
+            most[at, sex] = min(own, total[sex])
+    assert found.labels[0] == tuple(REGIONS)
+    assert found.status.word == "solved"
+    assert np.array_equal(found.lower, least.ravel())
+    assert np.array_equal(found.upper, most.ravel())
+
+
+def test_numbered_names_are_no_hierarchy():
+    names = [f"R{number}" for number in range(1, 13)]
+    first = ta.CountTable({"region": names}, np.arange(12.0))
+    found = ta.rows_from_tables([first, ta.CountTable({"region": names[::-1]}, np.arange(12.0)[::-1])])
+    assert (found.labels[0], found.unique) == (tuple(names), True)
+    with pytest.raises(ta.InvalidInput, match="the same texts everywhere"):
+        ta.rows_from_tables([first, ta.CountTable({"region": ["R1", "R2"]}, [30.0, 36.0])])

@@ -15,6 +15,7 @@ from tellall.core.jobs import Workers
 from tellall.core.records import ALWAYS, NOT_WRITTEN, VERSION, Meaning, Record
 from tellall.core.version import __version__, versions
 from tellall.core.work import Progress
+from tellall.people.bands import Bands
 from tellall.release.joint import CountTable, Joint
 from tellall.release.protections.protection import Protection, as_protections
 from tellall.release.release import Release
@@ -166,6 +167,7 @@ def rows_of_files(
     count: str | None = None,
     absent: str = "zero",
     people: int | None = None,
+    bands: Sequence[Bands] = (),
     may_be_missing: Sequence[str] | None = None,
     proof_effort: int = EFFORT,
     draws: int = DRAWS,
@@ -186,7 +188,7 @@ def rows_of_files(
         As there; for files of counts alone.
     people
         How many people there are; by default what the tables say.
-    may_be_missing, proof_effort, draws, rng, workers, work, progress
+    bands, may_be_missing, proof_effort, draws, rng, workers, work, progress
         As for `rows_by_area`.
     named
         Whether ``.named`` lists the rows themselves, which documents and pages never show.
@@ -204,9 +206,10 @@ def rows_of_files(
     (4, 4, True)
     """
     chosen = [Path(path) for path in paths]
-    areas = _read(chosen, by, count, absent, as_protections(protect))
+    areas = _read(chosen, by, count, absent, as_protections(protect), bands)
     said: int | str = "published" if people is None else people
-    joint = join_releases(next(iter(areas.values())), said, (), may_be_missing)  # refuses what is too large
+    first_area = next(iter(areas.values()))
+    joint = join_releases(first_area, said, bands, may_be_missing)  # refuses what is too large
     found = rows_by_area(
         areas,
         people=said,
@@ -215,6 +218,7 @@ def rows_of_files(
         first=first if named else 0,
         count=by is None,
         rng=rng,
+        bands=bands,
         may_be_missing=may_be_missing,
         workers=workers,
         work=work,
@@ -231,7 +235,7 @@ def rows_of_files(
         areas=tuple(map(AreaFound.of, found)),
         people=sum(area.people or 0 for area in found),
         certain_people=sum(area.certain_people for area in found),
-        named=NamedRows(tuple(_named(area, areas, said) for area in found)) if named else None,
+        named=NamedRows(tuple(_named(area, areas, said, bands) for area in found)) if named else None,
     )
 
 
@@ -241,6 +245,7 @@ def _read(
     count: str | None,
     absent: str,
     protect: tuple[Protection, ...],
+    bands: Sequence[Bands],
 ) -> dict[str, Tables]:
     """The tables by area: releases, or files of counts."""
     saved = [path for path in paths if path.suffix.lower() == ".json"]
@@ -249,15 +254,17 @@ def _read(
         raise invalid("tables", rule, ", ".join(path.name for path in paths))
     if saved:
         return {"": [Release.load(path) for path in saved]}
-    listed = read_count_tables(paths, protect, count=count, by=by, absent=absent)
+    listed = read_count_tables(paths, protect, count=count, by=by, absent=absent, bands=bands)
     return {area: list(tables) for area, tables in listed.items()}
 
 
-def _named(area: AreaRows, tables: Mapping[str, Tables], people: int | str) -> NamedArea:
+def _named(
+    area: AreaRows, tables: Mapping[str, Tables], people: int | str, bands: Sequence[Bands]
+) -> NamedArea:
     """The rows of an area by their values."""
     if not area.certain and not area.likely:
         return NamedArea(area.name)
-    joint = join_releases(tables[area.name], people, (), area.missing)
+    joint = join_releases(tables[area.name], people, bands, area.missing)
     return NamedArea(
         area.name,
         tuple(NamedCertain(_values(joint, row), least) for row, least in area.certain),

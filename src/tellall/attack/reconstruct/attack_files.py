@@ -13,6 +13,7 @@ from tellall.attack.reconstruct.attack import Reconstruction, reconstruct
 from tellall.core.errors import InvalidInput, invalid
 from tellall.core.records import ALWAYS, IF_KNOWN, VERSION, Meaning, Record
 from tellall.core.version import __version__
+from tellall.people.bands import Bands
 from tellall.people.dataset import Dataset
 from tellall.people.readers import read_table
 from tellall.release.folders import read_folder
@@ -153,6 +154,7 @@ def attack_files(
     where: Sequence[str] = (),
     missing: int | None = None,
     may_include: bool = False,
+    bands: Sequence[Bands] = (),
     device: str = "cpu",
     rng: int = 0,
 ) -> AttackedFiles:
@@ -168,18 +170,23 @@ def attack_files(
         For a folder: the column to guess.
     where
         "FILE: CONDITION": the people that a release is about, if it does not say.
+    bands
+        For a folder: what labels of its tables mean, where they do not say it.
     prior, missing, may_include, device, rng
         As for `reconstruct`.
     """
     paths = [Path(path) for path in releases]
     names, skipped = [path.name for path in paths], list[NotRead]()
     if any(path.is_dir() for path in paths):
-        people, folder = _folder(paths, Path(public), secret, may_include=may_include)
+        people, folder = _folder(paths, Path(public), secret, bands, may_include=may_include)
         loaded = list(folder.releases)
         names, skipped = [output.id for output in folder.outputs], list(folder.skipped)
     else:
         if secret is not None:
             raise invalid("--secret", "left out, as a release says what it is about", secret)
+        if bands:
+            told = ", ".join(each.column for each in bands)
+            raise invalid("--bands", "left out, as a release says what it is about", told)
         loaded = [Release.load(path) for path in paths]
         about, more = _whom(names, where)
         people = _known(loaded, Path(public), more)
@@ -199,7 +206,7 @@ def attack_files(
 
 
 def _folder(
-    paths: list[Path], public: Path, secret: str | None, *, may_include: bool
+    paths: list[Path], public: Path, secret: str | None, bands: Sequence[Bands], *, may_include: bool
 ) -> tuple[Dataset, OutputFolder]:
     """The people with their public columns, and the outputs of a folder about them."""
     if len(paths) > 1:
@@ -207,7 +214,7 @@ def _folder(
     table = read_table(public)
     names = [str(name) for name in (table if isinstance(table, dict) else table.columns)]
     people = Dataset.from_frame(table, public=[name for name in names if name != secret])
-    folder = read_folder(paths[0], people.public, secret=secret, may_include=may_include)
+    folder = read_folder(paths[0], people.public, secret=secret, may_include=may_include, bands=bands)
     if not folder.outputs:
         reasons = "; ".join(map(str, folder.skipped[:3])) or "no outputs"
         raise invalid("RELEASE", "a folder with an output that can be read", "none", f"Not read: {reasons}")

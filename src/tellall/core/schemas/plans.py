@@ -113,6 +113,10 @@ class PlanDocument(_Strict):
             description="How numbers and dates are cut for tables: a count, or by column a count or points."
         ),
     ] = {}
+    bands: Annotated[
+        dict[Text, dict[str, Any]],
+        Field(description="What labels of tables mean, by column, where they do not say it."),
+    ] = {}
     drop_gaps: Annotated[bool, Field(description="Whether people whose secret is missing are left out.")] = (
         False
     )

@@ -10,7 +10,7 @@ from typing import Any
 
 from tellall.core import files
 from tellall.core.errors import TellallError, invalid
-from tellall.core.records import VERSION, outdated
+from tellall.core.records import VERSION, outdated, read
 from tellall.core.text import one_line, said
 from tellall.core.work import Progress
 from tellall.experiment.measures.cells import USUAL_RULES, CellRules
@@ -31,6 +31,7 @@ from tellall.experiment.trial import Planned
 from tellall.experiment.verdict import Limits, sensitive_codes
 from tellall.people import readers
 from tellall.people.areas import FEWEST, split, values_as_text
+from tellall.people.bands import Bands, ColumnCoding
 from tellall.people.columns import AS_NUMBER, Bins, is_number_text
 from tellall.people.counting.stored import Stored, scan
 from tellall.people.dataset import Dataset
@@ -115,6 +116,8 @@ class Plan:
         at most 20 distinct values are categories.
     drop_gaps
         Whether people whose secret is missing are left out.
+    bands
+        What labels of tables (`CellCounts`) mean, where they do not say it.
     by
         A public column; everything is published and attacked separately for each of its values. None: for
         everybody together.
@@ -167,6 +170,7 @@ class Plan:
     cells: CellRules = USUAL_RULES
     drop_gaps: bool = False
     kind: str | None = None
+    bands: tuple[Bands, ...] = ()
 
     @property
     def attacker(self) -> Attacker:
@@ -226,8 +230,14 @@ class Plan:
         entries = [(entry.name, entry.statistic, entry.protect) for entry in document.releases]
         unknown = [NotChecked.of(*entry) for entry in entries]
         about = [entry.where for entry in document.releases]
+        told = Bands.told(
+            {
+                name: read(ColumnCoding, each, what=f"plan: bands.{name}")
+                for name, each in document.bands.items()
+            }
+        )
         known = [
-            _entry(*entry, where)
+            _entry(*entry, where, told)
             for entry, where, why in zip(entries, about, unknown, strict=True)
             if why is None
         ]
@@ -251,6 +261,7 @@ class Plan:
             by=document.by or None,
             drop_gaps=document.drop_gaps,
             kind=document.kind,
+            bands=told,
         )
 
     @classmethod
@@ -374,6 +385,8 @@ class Plan:
                 continue
             try:
                 entry.statistic.size(public)
+                if isinstance(entry.statistic, CellCounts):
+                    entry.statistic.check_labels(public)
                 if dataset.levels > 2 and not _of_categories(entry.statistic):
                     said = f"must be tables (Marginals) for a secret of {dataset.levels} values"
                     got = f"{entry.statistic.describe()}{_if_it_is_a_number(dataset)}"
@@ -399,6 +412,7 @@ class Plan:
             "public": None if self.public is None else list(self.public),
             "bins": self.bins if isinstance(self.bins, int) else _plain_bins(self.bins),
             "drop_gaps": self.drop_gaps,
+            "bands": {each.column: each.section().as_json() for each in self.bands},
             "by": self.by,
             "limit": self.limit,
             "exposed_limit": self.exposed_limit,
@@ -444,8 +458,12 @@ def _says_sizes(statistic: Statistic) -> bool:
     return not (isinstance(chosen, Correlations) and chosen.scaleless)
 
 
-def _entry(name: str, statistic: Mapping[str, Any], protect: Any, where: str | None = None) -> Planned:
+def _entry(
+    name: str, statistic: Mapping[str, Any], protect: Any, where: str | None, bands: Sequence[Bands]
+) -> Planned:
     computed = catalogue.build("statistic", statistic)
+    if isinstance(computed, CellCounts):
+        computed = computed.explained(bands)
     if where is not None:
         computed = Among(computed, as_where(where))
     listed = protect if isinstance(protect, list) else [protect]

@@ -14,7 +14,7 @@ from tellall.algebra.operators.base import Array, IntArray
 from tellall.algebra.operators.sparse import Sparse
 from tellall.core.checks import is_whole, whole
 from tellall.core.errors import invalid
-from tellall.people.bands import most_at_once
+from tellall.people.bands import Bands, most_at_once
 from tellall.people.bits import group_rows
 from tellall.people.dataset import Dataset, Public
 from tellall.people.matching import layers_of
@@ -44,7 +44,7 @@ class CellCounts(Statistic):
         "20-29", "80+", "≤ 49.5".
     cells
         For each published value, the category of each column as its index in ``labels`` (−1 for a total over
-        that column), and then the code of the secret.
+        that column), and then the code of the secret. By default every cell, without totals.
     levels
         How many values the secret has.
 
@@ -73,13 +73,29 @@ class CellCounts(Statistic):
         self,
         columns: Sequence[str],
         labels: Sequence[Sequence[str]],
-        cells: Sequence[Sequence[int]],
+        cells: Sequence[Sequence[int]] | None = None,
         levels: int = 2,
     ) -> None:
         object.__setattr__(self, "columns", _texts("columns", columns))
         object.__setattr__(self, "labels", _labels(labels, len(self.columns)))
         object.__setattr__(self, "levels", whole("levels", levels, 2))
-        object.__setattr__(self, "cells", _cells(cells, [*map(len, self.labels), self.levels]))
+        sizes = [*map(len, self.labels), self.levels]
+        if cells is None and prod(sizes) <= _MOST_CELLS:
+            cells = list(product(*map(range, sizes)))
+        object.__setattr__(self, "cells", _cells(cells, sizes))
+
+    def explained(self, bands: Sequence[Bands]) -> CellCounts:
+        """The same cells, with labels that are made of ranges or values, as Bands say."""
+        told = {each.column: each for each in bands}
+        labels = [
+            [told[name].explained(label) if name in told else label for label in each]
+            for name, each in zip(self.columns, self.labels, strict=True)
+        ]
+        return CellCounts(self.columns, labels, self.cells, self.levels)
+
+    def check_labels(self, public: Public) -> None:
+        """Refuses columns that people do not have, and labels that nobody can have."""
+        self._layers(public)
 
     def describe(self) -> str:
         over = ", ".join(self.columns) or "everybody"

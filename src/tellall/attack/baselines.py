@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -17,9 +18,10 @@ from tellall.attack.secret import Real, Secret
 from tellall.core.errors import CannotLinearise, invalid
 from tellall.core.work import doing, one_thread
 from tellall.people.areas import FEWEST
-from tellall.people.bits import Patterns
+from tellall.people.bits import Patterns, keys_of_rows
 from tellall.people.dataset import Public
 from tellall.release.numbers import power_of_two
+from tellall.release.sight import columns_used
 from tellall.release.statistics.base import Statistic
 
 __all__ = [
@@ -29,13 +31,18 @@ __all__ = [
     "Baseline",
     "baselines",
     "before_any_release",
+    "of_releases",
+    "outside",
     "population",
+    "prior_of",
+    "together",
     "typical",
 ]
 
 FOLDS, FEW_FOLDS = 10, 5
-_SEED = 0  # for folds, models and probes: baselines depend only on people and statistics
+_SEED = 0  # for models and probes: baselines depend only on people and statistics
 _LEAST, _MOST = 0.001, 0.999  # no baseline is surer than this
+_FLAT = 0.01  # a model whose chances differ by less tells nobody apart
 _STEEPEST = 50.0  # largest slope of the logistic fit, in case scores separate the values
 _SMALL = 200_000  # indicators × people up to which they are written out with their zeros
 _FEW = 200  # people; below this, one small tree is as good as many
@@ -114,10 +121,11 @@ def baselines(
 ) -> tuple[Baseline, ...]:
     """Returns all baselines for releases of these statistics; protections do not change them.
 
-    There is no population baseline if a statistic names people by index (masks).
+    There is no population baseline if a statistic names people by index (masks), and none from columns
+    outside the statistics if they use every column.
     """
-    more = population(statistics, public, truth, secret)
-    return (*before_any_release(public, truth, secret), *([] if more is None else [more]))
+    before = before_any_release(public, truth, secret)
+    return (*before, *of_releases(statistics, public, truth, secret, before))
 
 
 def before_any_release(public: Public, truth: npt.ArrayLike, secret: Secret) -> tuple[Baseline, ...]:
@@ -129,8 +137,83 @@ def before_any_release(public: Public, truth: npt.ArrayLike, secret: Secret) -> 
     true, unit = _in_unit(true, secret)
     found: tuple[Baseline, ...] = (typical(true, secret),)
     if public.columns:
-        found = *found, _public(public, true, secret), _own_group(public, true, secret)
+        found = *found, _public(public, true, secret, "public"), _own_group(public, true, secret)
     return tuple(each.times(unit) for each in found) if unit != 1 else found
+
+
+def of_releases(
+    statistics: Sequence[Statistic],
+    public: Public,
+    truth: npt.ArrayLike,
+    secret: Secret,
+    before: Sequence[Baseline],
+) -> tuple[Baseline, ...]:
+    """Returns the baselines that hang on the statistics, given those that do not.
+
+    These are the population, the columns outside the statistics, and all baselines together.
+    """
+    model = population(statistics, public, truth, secret)
+    found = [] if model is None else [model]
+    if secret.levels:
+        apart = outside(statistics, public, truth, secret)
+        found += [] if apart is None else [apart]
+        both = together([*before, *found], truth, secret)
+        found += [] if both is None else [both]
+    return tuple(found)
+
+
+def outside(
+    statistics: Sequence[Statistic], public: Public, truth: npt.ArrayLike, secret: Secret
+) -> Baseline | None:
+    """Returns the public baseline of the columns that occur in none of the statistics.
+
+    None if every column occurs, or none of them: then it would be the public baseline itself. A bit or a
+    category only. An attacker who starts from it does not count twice what the release says.
+    """
+    true = _check(truth, public, secret)
+    used = set().union(*(columns_used(statistic, public) for statistic in statistics))
+    left = [name for name in public.names if name not in used]
+    if not left or len(left) == len(public.names):
+        return None
+    return _public(public.only(*left), true, secret, "outside columns")
+
+
+def together(parts: Sequence[Baseline], truth: npt.ArrayLike, secret: Secret) -> Baseline | None:
+    """Returns what all baselines that tell people apart say together; None if there are fewer than two.
+
+    P(v) ∝ exp(a_v + Σ_k b_k log p_k(v)) with the likeliest a and b ≥ 0. An attack that starts from the public
+    columns and learns a fact about a population from a release has both; one that knows no more than both
+    must not look like an attack.
+    """
+    known = [part for part in parts if part.name != "majority" and part.probability is not None]
+    if len(known) < 2:
+        return None
+    true = np.asarray(truth)
+    logs = np.stack([np.log(_both(part.probability)) for part in known if part.probability is not None])
+    table = _likeliest(logs, true)
+    chance = table[:, -secret.unknowns :]
+    probability = chance[:, 0] if secret.unknowns == 1 else chance
+    return Baseline("together", secret.guess(probability), probability)
+
+
+def prior_of(baseline: Baseline) -> Array | None:
+    """Returns the baseline's chances as an attacker's prior, one per person; None if all are about equal."""
+    chance = baseline.probability
+    return None if chance is None or np.ptp(chance, axis=0).max() < _FLAT else chance
+
+
+def _both(chance: Array) -> Array:
+    """Returns the chance of every value, people × values, within [.001, .999]."""
+    table = np.column_stack([1 - chance, chance]) if chance.ndim == 1 else chance
+    return np.clip(table, _LEAST, _MOST)
+
+
+def canonical_order(public: Public, truth: Truth) -> IntArray:
+    """Returns an order of the people that is the same whatever their order and that of the columns.
+
+    People who share their order's key are alike in row and secret, so that it does not matter who is first.
+    """
+    return np.lexsort((truth, keys_of_rows(public.names, public.codes)))
 
 
 def _in_unit(truth: Truth, secret: Secret) -> tuple[Truth, float]:
@@ -196,17 +279,26 @@ def _own_group(public: Public, truth: Truth, secret: Secret) -> Baseline:
     return _baseline("own group", table, truth, secret, groups)
 
 
-def _public(public: Public, truth: Truth, secret: Secret) -> Baseline:
+def _public(public: Public, truth: Truth, secret: Secret, name: str) -> Baseline:
     """Returns the better of a linear and a tree model that predict the secret from the public columns.
 
     The linear model uses indicators (and standardised numbers, for a real secret). The tree model uses codes:
     gradient-boosted trees (30 of rate 0.2; one leaf for each 250 people, 4 to 31), or one tree of four leaves
-    below 200 people. Both predict out of fold, in ten folds. The better one over all folds is kept, which
-    favours the baseline.
+    below 200 people. Both predict out of fold, in ten folds.
+
+    Notes
+    -----
+    People with equal public rows are in one fold: otherwise two of them would get different chances, by who
+    else was left out, and these would tell who has the secret. Chances are calibrated on the left-out ones:
+    logit p′ = a + b logit p with b ≥ 0, of several values P(v) ∝ exp(a_v + b log p_v). The model with the
+    smaller log loss, or of real numbers the smaller error, over all folds is kept, which favours the
+    baseline. People and columns are put into an order of their own first, so that theirs decides nothing.
     """
     from sklearn import config_context
     from sklearn.linear_model import LogisticRegression, Ridge
 
+    given, order = public, canonical_order(public, truth)
+    public, truth = public.take(order).only(*sorted(public.names)), truth[order]
     codes = np.asarray(public.codes).T.astype(np.int64)
     sparse = bool(secret.levels) and public.n * sum(public.levels) > _SMALL  # with few people zeros are quick
     indicators = _indicators(codes, public.levels, sparse=sparse)
@@ -219,13 +311,26 @@ def _public(public: Public, truth: Truth, secret: Secret) -> Baseline:
         tree = _tree(public.n, "Regressor")
         models = [(Ridge(alpha=1.0), np.hstack([indicators, *scaled])), (tree, codes)]
     found = []
+    folds = _folds(truth, FOLDS, public.patterns.index)
     quick = config_context(assume_finite=True, skip_parameter_validation=True)
     with one_thread(), warnings.catch_warnings(), quick:
         warnings.simplefilter("ignore")  # a fit that has not settled is still a baseline
         for model, features in models:
-            table = _out_of_fold(model, features, truth, secret)
-            found.append(_baseline("public", table, truth, secret, public.patterns.index))
-    return min(found, key=lambda baseline: float(secret.error(baseline.guess, truth).mean()))
+            table = _out_of_fold(model, features, truth, secret, folds)
+            if secret.levels:
+                table = _likeliest(np.log(_both(table[:, 0] if secret.unknowns == 1 else table))[None], truth)
+                table = np.clip(table, _LEAST, _MOST)
+                table /= table.sum(axis=1, keepdims=True)
+                loss = -float(np.log(table[np.arange(truth.size), truth]).mean())
+                table = table[:, -secret.unknowns :]
+            else:
+                loss = float(secret.error(table[:, 0], truth).mean())
+            found.append((loss, table))
+    best = np.empty((truth.size, secret.unknowns))
+    best[order] = min(found, key=lambda each: each[0])[1]
+    in_file = np.empty_like(truth)
+    in_file[order] = truth
+    return _baseline(name, best, in_file, secret, given.patterns.index)
 
 
 def _indicators(codes: IntArray, levels: Sequence[int], *, sparse: bool) -> Any:
@@ -257,10 +362,11 @@ def _tree(n: int, kind: str) -> Any:
     return getattr(ensemble, f"HistGradientBoosting{kind}")(**options)
 
 
-def _out_of_fold(model: Any, features: Any, truth: Truth, secret: Secret) -> Array:
+def _out_of_fold(
+    model: Any, features: Any, truth: Truth, secret: Secret, folds: Sequence[tuple[IntArray, IntArray]]
+) -> Array:
     """Returns what the model predicts for each person when fitted without their fold, people × unknowns."""
     out = np.zeros((truth.size, max(1, secret.levels)))
-    folds = _folds(truth, FOLDS)
     for number, (train, test) in enumerate(folds, start=1):
         doing(f"baseline from public columns, fold {number} of {len(folds)}")
         if np.ptp(truth[train]) == 0:  # there is nothing to learn from people who are all the same
@@ -274,13 +380,25 @@ def _out_of_fold(model: Any, features: Any, truth: Truth, secret: Secret) -> Arr
     return out[:, -secret.unknowns :]
 
 
-def _folds(truth: Truth, count: int) -> list[tuple[IntArray, IntArray]]:
-    """Returns the train and test people of each fold, with the secret about equally distributed in all."""
-    shuffled = np.random.default_rng(_SEED).permutation(truth.size)
-    order = shuffled[np.argsort(truth[shuffled], kind="stable")]
-    fold = np.empty(truth.size, dtype=np.intp)
-    fold[order] = np.arange(truth.size) % max(2, min(count, truth.size // 2))
-    return [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(fold.max() + 1)]
+def _folds(truth: Truth, count: int, groups: IntArray) -> list[tuple[IntArray, IntArray]]:
+    """Returns the train and test people of each fold; every group is in one fold.
+
+    The largest groups come first, among equal sizes by the mean of the secret and then in their own order,
+    each into the fold that has the fewest people: so folds are about equally large, and the secret is about
+    equally distributed.
+    """
+    size = np.bincount(groups)
+    mean = np.bincount(groups, truth) / size
+    several = max(2, min(count, truth.size // 2))
+    held, fold = [(0, number) for number in range(min(several, size.size))], np.empty(size.size, np.intp)
+    for group in np.lexsort((np.arange(size.size), mean, -size)):
+        people, number = heapq.heappop(held)
+        fold[group] = number
+        heapq.heappush(held, (people + int(size[group]), number))
+    own, everybody = fold[groups], np.arange(truth.size)
+    if size.size < 2:  # nobody can be told apart: each half says nothing about the other but the rate
+        own = everybody % 2
+    return [(np.flatnonzero(own != k), np.flatnonzero(own == k)) for k in range(own.max() + 1)]
 
 
 def population(
@@ -311,7 +429,9 @@ def population(
     true, unit = _in_unit(true, secret)
     own = secret.targets(true)
     with one_thread():
-        scores, fitted = _left_out(features, groups, own, _folds(true, FEW_FOLDS))
+        rank = np.empty(public.n, dtype=np.intp)
+        rank[canonical_order(public, true)] = np.arange(public.n)
+        scores, fitted = _left_out(features, groups, own, _folds(true, FEW_FOLDS, rank))
         table = _probabilities(scores, true) if secret.levels else scores
     found = _baseline("population", table, true, secret, public.patterns.index)
     if secret.levels:
@@ -348,24 +468,35 @@ def _features(statistics: Sequence[Statistic], public: Public, secret: Secret) -
 
 def _probabilities(scores: Array, truth: Truth) -> Array:
     """Returns P(v) ∝ exp(a_v + b score_v), people × unknowns, with the likeliest a and b ≥ 0."""
+    both = np.column_stack([1 - scores, scores]) if scores.shape[1] == 1 else scores
+    return _likeliest(both[None], truth)[:, -scores.shape[1] :]
+
+
+def _likeliest(scores: Array, truth: Truth) -> Array:
+    """Returns P(v) ∝ exp(a_v + Σ_k b_k score_kv), people × values, with the likeliest a and b_k ≥ 0.
+
+    ``scores`` has a part for each slope: parts × people × values.
+    """
     from scipy.optimize import minimize
     from scipy.special import softmax
 
-    both = np.column_stack([1 - scores, scores]) if scores.shape[1] == 1 else scores
-    levels = both.shape[1]
+    slopes, _, levels = scores.shape
     true = truth[:, None] == np.arange(levels)
     share = (true.sum(axis=0) + 0.5) / (truth.size + 0.5 * levels)
 
+    def chances(parameters: Array) -> Array:
+        return np.asarray(softmax(parameters[slopes:] + np.tensordot(parameters[:slopes], scores, 1), axis=1))
+
     def loss(parameters: Array) -> tuple[float, Array]:
-        chance = softmax(parameters[1:] + parameters[0] * both, axis=1)
+        chance = chances(parameters)
         missed = (chance - true) / truth.size
         value = -np.log(np.maximum(chance[true], 1e-300)).mean()
-        return float(value), np.append((missed * both).sum(), missed.sum(axis=0))
+        return float(value), np.append((scores * missed).sum(axis=(1, 2)), missed.sum(axis=0))
 
-    start = np.append(0.0, np.log(share))
-    bounds = [(0.0, _STEEPEST)] + [(None, None)] * levels
+    start = np.append(np.zeros(slopes), np.log(share))
+    bounds = [(0.0, _STEEPEST)] * slopes + [(None, None)] * levels
     found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": 200}).x
-    return np.asarray(softmax(found[1:] + found[0] * both, axis=1)[:, -scores.shape[1] :])
+    return chances(found)
 
 
 def _sums(groups: IntArray, values: Array) -> Array:

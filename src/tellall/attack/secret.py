@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from tellall.algebra.operators.base import Array, IntArray, LinearOperator
 from tellall.algebra.operators.compose import RowSelect
+from tellall.algebra.posterior.members import Members
 from tellall.algebra.posterior.model import CountPrior, observation
 from tellall.core.errors import invalid
 from tellall.release.contrasts import CELLS, EVERY, SIGNS, say
@@ -22,10 +23,12 @@ __all__ = [
     "Bit",
     "Category",
     "Code",
+    "Prior",
     "Real",
     "Secret",
     "Undecided",
     "leave_undecided",
+    "members_of",
     "rates_of_bits",
 ]
 
@@ -34,6 +37,7 @@ __all__ = [
 RATE_MEAN, RATE_PRECISION = 1 / 3, 11.25
 _MOST_ROWS, _MOST_FLOPS = 500, 1_000_000_000  # for a covariance of rows that is formed
 
+Prior = float | Sequence[float] | Array  # a rate, one per value, or one per person (people × values)
 Truth = npt.NDArray[Any]
 Mask = npt.NDArray[np.bool_]
 
@@ -155,22 +159,26 @@ class Code(Secret):
     def error(self, guess: Truth, truth: Truth) -> Array:
         return np.asarray(guess != truth, dtype=np.float64)
 
-    def check_prior(self, prior: float | Sequence[float]) -> Array:
-        """Returns the rates that an attacker knows beforehand, one per unknown."""
+    def check_prior(self, prior: Prior, people: int) -> Array:
+        """Returns what an attacker knows beforehand: a rate per unknown, or a row of them per person."""
         one = self.unknowns == 1
-        rule = (
-            "a rate strictly between 0 and 1"
-            if one
-            else f"{self.levels} rates between 0 and 1, summing to one"
-        )
+        rates_ = "a rate strictly between 0 and 1" if one else f"{self.levels} rates, which sum to one"
+        rule = f"{rates_}, or that for each of {people:,} people"
         try:
             rates = np.atleast_1d(np.asarray(prior, dtype=np.float64))
         except (TypeError, ValueError):
             raise invalid("prior", rule, prior) from None
-        fits = rates.shape == (self.unknowns,) and bool(((rates > 0) & (rates < 1)).all())
-        if isinstance(prior, bool) or not fits or (not one and abs(rates.sum() - 1) > 1e-6):
-            raise invalid("prior", rule, prior)
-        return rates
+        inside = not isinstance(prior, bool) and bool(((rates > 0) & (rates < 1)).all())
+        several = rates.ndim == 2 or not one
+        if inside and several and rates.shape[-1] == self.levels and (np.abs(rates.sum(-1) - 1) > 1e-6).any():
+            raise invalid("prior", rule, "rates with another sum")
+        if inside and rates.shape == (self.unknowns,):
+            return rates
+        if inside and rates.shape == (people, self.levels):
+            return rates[:, -self.unknowns :]
+        if inside and one and rates.shape == (people,):
+            return rates[:, None]
+        raise invalid("prior", rule, prior if rates.size < 2 else f"numbers of shape {rates.shape}")
 
 
 @final
@@ -363,6 +371,8 @@ class Undecided:
         The evidence behind all this; None if tables cannot be written in contrasts.
     pairs
         Whether the rounded yes and no cells of a table stay two rows when rows are rewritten.
+    members
+        The people of each count with chances of their own, if the attacker knows them.
     """
 
     index: IntArray
@@ -379,11 +389,12 @@ class Undecided:
     everything: Undecided | None = None
     evidence: Evidence | None = None
     pairs: bool = False
+    members: Members | None = None
 
     @property
     def rate(self) -> Array:
         """The prior probability, for each unknown, that a person is counted in it."""
-        return self.rates[self.value]
+        return self.rates[self.value] if self.members is None else self.members.rate
 
     @property
     def whole(self) -> Undecided:
@@ -417,26 +428,47 @@ class Undecided:
         whole = None
         if self.everything is not None:
             whole = say(self.evidence, tables, intervals=True, pairs=self.pairs)
-        out = self if shown is None else _open_rows(self.evidence, shown, self.secret, self.rates)
+        out = self if shown is None else self._with(_open_rows(self.evidence, shown, self.secret, self.rates))
         if whole is None:
             return out
-        return replace(out, everything=_open_rows(self.evidence, whole, self.secret, self.rates))
+        rows = self._with(_open_rows(self.evidence, whole, self.secret, self.rates))
+        return replace(out, everything=rows)
+
+    def _with(self, other: Undecided) -> Undecided:
+        """Returns other rows about the same counts, of the same people."""
+        return replace(other, members=self.members)
 
     @cached_property
     def prior(self) -> CountPrior:
         """The prior law of each count, before the evidence."""
-        return CountPrior(self.size, self.lower, self.upper, self.rate)
+        return CountPrior(self.size, self.lower, self.upper, self.rate, members=self.members)
 
 
-def leave_undecided(evidence: Evidence, secret: Code, rates: Array | None) -> Undecided:
-    """Returns the evidence minus what its bounds settle; estimates the rates if they are not given."""
+def members_of(evidence: Evidence, own: Array) -> Members:
+    """Returns the people of each count of the evidence's system, with their own chances (people × unknowns).
+
+    The order of the members is that of the people, one unknown after the other.
+    """
+    groups = len(evidence.groups)
+    count = (np.arange(evidence.values)[:, None] * groups + evidence.groups.index).ravel()
+    return Members(count, np.ascontiguousarray(own.T).ravel(), evidence.values * groups)
+
+
+def leave_undecided(
+    evidence: Evidence, secret: Code, rates: Array | None, members: Members | None = None
+) -> Undecided:
+    """Returns the evidence minus what its bounds settle; estimates the rates if they are not given.
+
+    ``members`` are the people of all counts, if they have chances of their own.
+    """
     system, everything, unknown = evidence.system, evidence.everything, np.ones(secret.unknowns)
     shown = _open_rows(evidence, system, secret, unknown)
     whole = shown if everything is system else _open_rows(evidence, everything, secret, unknown)
     if rates is None:
         rates = _rates(shown, whole)
-    more = None if whole is shown else replace(whole, rates=rates)
-    return replace(shown, rates=rates, everything=more, evidence=evidence)
+    inside = None if members is None else members.take(shown.index)
+    more = None if whole is shown else replace(whole, rates=rates, members=inside)
+    return replace(shown, rates=rates, everything=more, evidence=evidence, members=inside)
 
 
 def _open_rows(evidence: Evidence, system: System, secret: Code, rates: Array) -> Undecided:

@@ -254,7 +254,7 @@ def _decoder_of(found: ManySolutions, column: int) -> Decode:
     """The decoder that knows its answer: one column of the solutions."""
 
     def decode(undecided: Undecided, rng: np.random.Generator) -> DecodedCounts:
-        chance = gaussian_chance(undecided, found.mean[:, column], found.variance[:, column])
+        chance, _ = gaussian_chance(undecided, found.mean[:, column], found.variance[:, column])
         return DecodedCounts(found.value[:, column], Status("solved"), "least-squares", chance=chance)
 
     return decode

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from tellall.algebra.operators.base import IntArray
-from tellall.attack.baselines import Baseline, before_any_release, population
+from tellall.algebra.operators.base import Array, IntArray
+from tellall.attack.baselines import Baseline, before_any_release, of_releases, prior_of
 from tellall.attack.prove.proof import EFFORT, Proof
 from tellall.attack.reconstruct.attack import Reconstruction, reconstruct_releases
 from tellall.attack.reconstruct.decoders import DECODERS, TRIED
@@ -57,6 +57,8 @@ __all__ = [
     "untried",
 ]
 
+PRIORS = {"informed": "public", "outside": "outside columns"}  # the baseline that each prior is
+_PRIORLESS = ("lp",)  # decoders that find the same answer whatever the prior
 DELTA = 1e-6  # of every (ε, δ) that is reported for a law with a whole curve of them
 GAUGED = 4000  # distinct public rows up to which the danger gauge, cubic in them, is worth its time
 _RANKED = 1000  # up to which the rank is, too
@@ -182,9 +184,28 @@ class Setting:
         seen = [one for one in map(self._seen, wanted) if one is not None]
         if judged.size < view.n:
             seen, view = [one.take(judged, view) for one in seen], view.take(judged)
-        model = population(seen, view, truth, self.secret)
-        self._populations.append((wanted, () if model is None else (model,)))
-        return (*self._before(judged), *self._populations[-1][1])
+        before = self._before(judged)
+        with one_thread():
+            self._populations.append((wanted, of_releases(seen, view, truth, self.secret, before)))
+        return (*before, *self._populations[-1][1])
+
+    def priors(self, statistics: Sequence[Statistic]) -> dict[str, Array]:
+        """What the attacker believes about everybody in view before the releases, by the name of the prior.
+
+        Each is a baseline, exactly as it is used. A prior that tells nobody apart is left out.
+        """
+        if not self.secret.levels:
+            return {}
+        judged, out = self.judged(statistics), dict[str, Array]()
+        found = {one.name: one for one in self.baselines(statistics)}
+        for prior, name in PRIORS.items():
+            own = prior_of(found[name]) if name in found else None
+            if own is None:
+                continue
+            everybody = np.broadcast_to(own.mean(axis=0), (self.stand.view.n, *own.shape[1:])).copy()
+            everybody[judged] = own
+            out[prior] = everybody
+        return out
 
     def _seen(self, statistic: Statistic) -> Statistic | None:
         """A statistic as the attacker can use it; None if they cannot."""
@@ -289,24 +310,45 @@ class Trial:
         """The attack on each draw."""
         return list(self.attacks(decoder))
 
-    def attacks(self, decoder: str = "auto") -> Iterator[Reconstruction]:
-        """The attack on one draw after the other; least squares on many shares one decomposition."""
+    def attacks(self, attack: str = "auto") -> Iterator[Reconstruction]:
+        """The attack on one draw after the other; least squares on many shares one decomposition.
+
+        ``attack`` names the decoder and, after a comma, the prior, as :meth:`ways` does.
+        """
         setting = self.setting
+        decoder, _, name = attack.partition(", ")
+        prior = setting.priors(self.statistics).get(name) if name else None
         found: Sequence[Reconstruction | None] = [None] * len(self.published)
         alone = len(self.releases) == 1 and setting.attacker.knows_all
-        if alone and decoder in setting.secret.shared_decoders:
+        if alone and prior is None and decoder in setting.secret.shared_decoders:
             drawn = [releases[0] for releases in self.published]
             found = setting.shared.attack(drawn, setting.people.public, self._proofs, self.effort)
         for draw, known in enumerate(found):
-            yield known or self._alone(draw, decoder)
+            yield known or self._alone(draw, decoder, prior)
 
-    def _alone(self, draw: int, decoder: str) -> Reconstruction:
+    @property
+    def statistics(self) -> list[Statistic]:
+        """What is published."""
+        return [planned.statistic for planned in self.releases]
+
+    def ways(self, decoders: Sequence[str]) -> tuple[str, ...]:
+        """The attacks to try: every decoder with one rate for everybody, and with every prior that it uses.
+
+        *informed*: each person's chance by the public columns; *outside*: by those that no release uses.
+        """
+        found = list(decoders)
+        for prior in self.setting.priors(self.statistics):
+            found += [f"{decoder}, {prior}" for decoder in decoders if decoder not in _PRIORLESS]
+        return tuple(found)
+
+    def _alone(self, draw: int, decoder: str, prior: Array | None = None) -> Reconstruction:
         """The attack on one draw."""
         setting, known = self.setting, self.setting.stand.known
         found = reconstruct_releases(
             self.published[draw],
             setting.stand.view,
             decoder,
+            prior,
             device=setting.device,
             effort=self.effort,
             decompose=setting.shared.decompose if known is EVERYTHING else Whitened.of,
@@ -324,14 +366,17 @@ class Trial:
 
     def risks(self, attacks: Sequence[Reconstruction]) -> list[Risk]:
         """The risk of each draw's attack, compared with the baselines, for the strongest way of guessing."""
-        statistics, setting = [planned.statistic for planned in self.releases], self.setting
+        statistics, setting = self.statistics, self.setting
         judged, rows = setting.judged(statistics), setting.stand.rows
         truth, known = setting.truth[rows[judged]], setting.baselines(statistics)
         found = strongest_way([risks_of(attack, truth, known, judged) for attack in attacks])
         return [replace(risk, rows=rows[judged], everybody=setting.people.n) for risk in found]
 
     def run(self, decoder: str = "auto", *, tried: int = 1) -> Outcome:
-        """What the decoder achieves over all draws; ``tried`` decoders in all are tried on these releases."""
+        """What the attack achieves over all draws; ``tried`` in all are tried on these releases.
+
+        ``decoder`` names the decoder and, after a comma, the prior.
+        """
         with one_thread():
             attacks, risks = self.scored(decoder)
             survival = attacks[0].survival if attacks[0].decoder == "lp" else None
@@ -364,8 +409,9 @@ class Trial:
         return {}
 
     def run_all(self, decoders: Sequence[str]) -> tuple[Outcome, ...]:
-        """What each decoder achieves, intervals corrected for their number."""
-        return tuple(self.run(decoder, tried=len(decoders)) for decoder in decoders)
+        """What each decoder achieves with each prior, intervals corrected for the number of attacks."""
+        ways = self.ways(decoders)
+        return tuple(self.run(way, tried=len(ways)) for way in ways)
 
     @cached_property
     def loss(self) -> ReaderLoss | None:

@@ -33,6 +33,7 @@ __all__ = [
     "Seen",
     "Sight",
     "Strangers",
+    "columns_used",
     "fit_columns",
     "nothing",
     "see",
@@ -71,6 +72,7 @@ class Knowledge:
 
 
 EVERYTHING = Knowledge()
+_ASKED = 500  # columns up to which each is looked for in a statistic that does not list its own
 
 
 @dataclass(frozen=True)
@@ -200,6 +202,29 @@ def seen_by(release: Release, view: Public) -> Statistic | None:
 def _columns_of(view: Public) -> tuple[Any, ...]:
     shape = view.shape
     return shape.names, shape.levels, shape.cuts
+
+
+def columns_used(statistic: Statistic, public: Public) -> set[str]:
+    """The public columns that occur in a statistic or say whom it is about; all of them if nobody knows."""
+    if isinstance(statistic, Among):
+        where = statistic.where.columns if isinstance(statistic.where, Condition) else frozenset[str]()
+        return columns_used(statistic.statistic, public) | (where & set(public.names))
+    if isinstance(statistic, Seen):
+        own = statistic.part(public)
+        return columns_used(statistic.statistic, own) & set(public.names)
+    if (needed := statistic.needs(public)) is not None:
+        return needed & set(public.names)
+    if tables := statistic.tables(public):
+        return {public.names[column] for chosen in tables for column in chosen}
+    size = statistic.size(public)
+    if len(public.names) > _ASKED:
+        return set(public.names)
+
+    def occurs(name: str) -> bool:
+        left = statistic.without([name], public)
+        return left is None or left[1].size < size
+
+    return {name for name in public.names if occurs(name)}
 
 
 def unknown_condition(among: Among, view: Public) -> str:

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tellall.algebra.operators.base import HOST, Device, IntArray
+from tellall.algebra.posterior.members import WRITTEN, Members
 from tellall.algebra.solvers.base import Array
 
 __all__ = [
@@ -60,13 +61,16 @@ class CountPrior:
     group, left
         If the secret has several values: the group of each unknown, and for each group how many of its
         people are divided among its unknowns.
+    members
+        Who is in each count, if people of one group have chances of their own; the rate is then their mean.
 
     Notes
     -----
-    t_p ~ Binomial(size_p, π_p), or with groups P(t) ∝ Π_v π_v^t_v / t_v! over Σ_v t_v = left, both given
-    lower ≤ t ≤ upper. Gaussian opinions multiply this by exp(−precision_v (t_v − opinion_v)²/2). For one
-    person and a bit these are the log-odds logit(π) + precision (opinion − 1/2). O(people) for all groups
-    together. Groups that can be divided in more than 300 ways are treated value by value (binomial), which
+    t_p ~ Binomial(size_p, π_p), or Poisson-binomial if members have chances of their own (`Members`), or with
+    groups P(t) ∝ Π_v π_v^t_v / t_v! over Σ_v t_v = left, all given lower ≤ t ≤ upper. Gaussian opinions
+    multiply this by exp(−precision_v (t_v − opinion_v)²/2). For one person and a bit these are the log-odds
+    logit(π) + precision (opinion − 1/2). O(people) for all groups together. Groups that can be divided in
+    more than 300 ways are treated value by value (binomial), which
     ignores that the counts exclude each other.
 
     Examples
@@ -88,7 +92,9 @@ class CountPrior:
         *,
         group: IntArray | None = None,
         left: Array | None = None,
+        members: Members | None = None,
     ) -> None:
+        self.members = members
         self.size, self.lower, self.upper, self.group, self.left = size, lower, upper, group, left
         self.rate: Array = np.broadcast_to(np.asarray(rate, dtype=np.float64), size.shape)
         self.alone = group is None and bool(((size == 1) & (lower == 0) & (upper == 1)).all())
@@ -157,6 +163,46 @@ class CountPrior:
                 out[alike.index] = np.log(yes) - np.log(no)
         return out
 
+    def member_log_odds(self, precision: Array | float, opinion: Array) -> Array:
+        """The log-odds of each member: those of the count for members alike, and otherwise their own.
+
+        Of several values, each is taken by itself.
+        """
+        assert self.members is not None
+        members, own = self.members, self.log_odds(precision, opinion)
+        out = own[members.count]
+        if self.alone:
+            return out
+        precision = np.broadcast_to(np.asarray(precision, dtype=np.float64), self.size.shape)
+        several = np.flatnonzero(self.size > 1)
+        for size in np.unique(self.size[several]):
+            alike = self._binomial(several[self.size[several] == size])
+            counts = alike.index[:, 0]
+            away = alike.ways[:, 0] - opinion[counts, None]
+            log_law = alike.log_prior - 0.5 * precision[counts, None] * away * away
+            law = np.exp(log_law - log_law.max(axis=1, keepdims=True))
+            self._spread(counts, law / law.sum(axis=1, keepdims=True), out)
+        return out
+
+    def member_log_odds_of(self, counts: npt.NDArray[Any], weights: Array) -> Array:
+        """The log-odds of each member under a law of whole counts: rows of counts with their weights."""
+        assert self.members is not None
+        out = np.zeros(self.members.count.size)
+        for size in np.unique(self.size):
+            some = np.flatnonzero(self.size == size)
+            law = np.zeros((some.size, int(size) + 1))
+            for row, weight in zip(counts, weights, strict=True):
+                law[np.arange(some.size), row[some].astype(np.intp)] += weight
+            self._spread(some, law, out)
+        return out
+
+    def _spread(self, counts: IntArray, law: Array, out: Array) -> None:
+        """Writes the log-odds of the members of these counts, which have these laws."""
+        assert self.members is not None
+        places, chance = self.members.under(counts, law)
+        with np.errstate(divide="ignore"):
+            out[places] = np.log(chance) - np.log1p(-chance)
+
     def sample(self, rng: np.random.Generator) -> Array:
         """One draw of every count."""
         if self.alone:
@@ -174,6 +220,10 @@ class CountPrior:
 
         if self.group is not None:
             return float(np.sum(counts * np.log(self.rate) - gammaln(counts + 1)))
+        if self.members is not None and not self.alone:
+            within = np.clip(np.rint(counts), self.lower, self.upper).astype(np.intp)
+            parts = [one.log_prior[np.arange(one.index.size), within[one.index[:, 0]]] for one in self._alike]
+            return float(sum(part.sum() for part in parts))
         choose = gammaln(self.size + 1) - gammaln(counts + 1) - gammaln(self.size - counts + 1)
         return float(np.sum(choose + counts * self._log_odds))
 
@@ -183,9 +233,12 @@ class CountPrior:
 
         size = float(self.size[index[0]])
         j: Array = np.arange(size + 1)
-        rate = self.rate[index, None]
-        log_prior = gammaln(size + 1) - gammaln(j + 1) - gammaln(size - j + 1)
-        log_prior = log_prior + j * np.log(rate) + (size - j) * np.log1p(-rate)
+        if self.members is not None and 1 < size <= WRITTEN:
+            log_prior = self.members.log_law(index)
+        else:
+            rate = self.rate[index, None]
+            log_prior = gammaln(size + 1) - gammaln(j + 1) - gammaln(size - j + 1)
+            log_prior = log_prior + j * np.log(rate) + (size - j) * np.log1p(-rate)
         possible = (j >= self.lower[index, None]) & (j <= self.upper[index, None])
         return _Alike(index[:, None], j[:, None], int(size), np.where(possible, log_prior, -np.inf))
 

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from tellall.algebra.operators.base import IntArray, LinearOperator, written_out
 from tellall.algebra.posterior.expectation import GaussianSteps, propagate
+from tellall.algebra.posterior.members import Members
 from tellall.algebra.posterior.message_passing import Spread, pass_messages
 from tellall.algebra.posterior.model import Channel, CountPrior, Opinion
 from tellall.algebra.solvers.base import Array, Solution, Status, check_vector
@@ -46,7 +47,7 @@ class CountProblem:
         A, one column per unknown.
     std
         The standard deviation of the Gaussian part of each row's error, above zero.
-    size, lower, upper, rate, group, left
+    size, lower, upper, rate, group, left, members
         As in `CountPrior`; lower must be below upper.
     slack
         The half-width of a uniform error on top of the Gaussian one (rounding), per row; None for none.
@@ -68,11 +69,20 @@ class CountProblem:
     unseen: npt.NDArray[np.bool_] | None = None
     group: IntArray | None = None
     left: Array | None = None
+    members: Members | None = None
 
     @property
     def prior(self) -> CountPrior:
         """The law of the counts before the evidence."""
-        return CountPrior(self.size, self.lower, self.upper, self.rate, group=self.group, left=self.left)
+        return CountPrior(
+            self.size,
+            self.lower,
+            self.upper,
+            self.rate,
+            group=self.group,
+            left=self.left,
+            members=self.members,
+        )
 
     def __post_init__(self) -> None:
         m, n = self.operator.shape
@@ -106,6 +116,8 @@ class PosteriorSolution(Solution):
         E[t]/size: the chance that one member of the group has the secret.
     log_odds
         Its log-odds, which keep their digits if the chance is almost 0 or 1.
+    members
+        The log-odds of each member, if members have chances of their own.
     status
         "trusted": converged, residuals as predicted, and calibrated in rehearsal. "uncalibrated": the guesses
         are valid, but confidences may be off. "not converged", "contradictory": the best found, with advice.
@@ -113,6 +125,7 @@ class PosteriorSolution(Solution):
 
     chance: Array = field(default_factory=lambda: np.zeros(0))
     log_odds: Array = field(default_factory=lambda: np.zeros(0))
+    members: Array | None = None
 
     @property
     def confidence(self) -> Array:
@@ -220,7 +233,8 @@ class PreparedPosterior:
                 self.prior, self.problem.operator, opinion.channel, target, attempt, generator
             )
             log_odds = log_odds * rehearsal.temperature
-        solution = self._solution(log_odds, self._status(opinion, rehearsal), opinion, name)
+        members = self._of_members(opinion, 1.0 if rehearsal is None else rehearsal.temperature)
+        solution = self._solution(log_odds, self._status(opinion, rehearsal), opinion, name, members)
         if rehearsal is not None:
             solution.stats.update(
                 temperature=rehearsal.temperature, rehearsed=rehearsal.wrong, expected=rehearsal.expected
@@ -323,7 +337,17 @@ class PreparedPosterior:
         step = self._one_step(target, rng)
         cautious = self.prior.log_odds(step.precision, step.center)
         log_odds = guess * np.maximum(np.minimum(guess * log_odds, guess * cautious), 1e-9)
-        return self._solution(log_odds, self._failure(opinion, name), opinion, name)
+        members, careful = self._of_members(opinion), self._of_members(step)
+        if members is not None and careful is not None:
+            likely = np.where(members >= 0, 1.0, -1.0)
+            members = likely * np.maximum(np.minimum(likely * members, likely * careful), 1e-9)
+        return self._solution(log_odds, self._failure(opinion, name), opinion, name, members)
+
+    def _of_members(self, opinion: Opinion, factor: float = 1.0) -> Array | None:
+        """The log-odds of each member times the factor; None if members have no chances of their own."""
+        if self.prior.members is None:
+            return None
+        return factor * self.prior.member_log_odds(opinion.precision, opinion.center)
 
     def _failure(self, opinion: Opinion, name: str) -> Status:
         """Which check failed, and what was returned instead."""
@@ -343,7 +367,9 @@ class PreparedPosterior:
             gap = np.maximum(gap - self.problem.slack, 0)
         return float(np.sum(gap / self.problem.std)) - self.prior.log_prior(whole)
 
-    def _solution(self, log_odds: Array, status: Status, opinion: Opinion, name: str) -> PosteriorSolution:
+    def _solution(
+        self, log_odds: Array, status: Status, opinion: Opinion, name: str, members: Array | None = None
+    ) -> PosteriorSolution:
         from scipy.special import expit
 
         problem = self.problem
@@ -357,7 +383,7 @@ class PreparedPosterior:
             "message-passing": float(name == "message-passing"),
             "expectation": float(name == "expectation"),
         }
-        return PosteriorSolution(value, status, stats, value / problem.size, log_odds)
+        return PosteriorSolution(value, status, stats, value / problem.size, log_odds, members)
 
 
 @dataclass(frozen=True)

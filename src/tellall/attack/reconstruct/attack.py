@@ -39,7 +39,7 @@ from tellall.attack.reconstruct.reals import (
     decode_reals,
 )
 from tellall.attack.reconstruct.robust import survival_of
-from tellall.attack.secret import Code, Real, Secret, leave_undecided
+from tellall.attack.secret import Code, Prior, Real, Secret, leave_undecided, members_of
 from tellall.core.amounts import digits, percent
 from tellall.core.errors import invalid
 from tellall.core.shown import InNotebook
@@ -86,7 +86,8 @@ class Reconstruction(InNotebook):
         How the decoder ended; anything but "solved" or "trusted" comes with advice.
     prior
         The rate of the secret that the attack assumed, or read off the release, among the people whose bit
-        the bounds leave open; one per value of a categorical secret. For real numbers, the mean and the
+        the bounds leave open; one per value of a categorical secret; one per person where that was given. For
+        real numbers, the mean and the
         standard deviation over people that were read off the releases.
     proof
         What is the same in every secret that fits, and how it was found.
@@ -99,7 +100,7 @@ class Reconstruction(InNotebook):
     guess: npt.NDArray[Any]
     status: Status
     decoder: str
-    prior: float | tuple[float, ...]
+    prior: float | tuple[float, ...] | Array
     evidence: Evidence
     public: Public
     releases: tuple[Release, ...]
@@ -256,7 +257,7 @@ def reconstruct(
     releases: Release | Sequence[Release],
     public: Public | Dataset | npt.ArrayLike,
     decoder: str = "auto",
-    prior: float | Sequence[float] | None = None,
+    prior: Prior | None = None,
     rng: Rng = None,
     *,
     bounds: tuple[float | None, float | None] | None = None,
@@ -285,7 +286,8 @@ def reconstruct(
     prior
         The rate of the secret, if the attacker knows it; otherwise it is estimated from the releases. One
         rate per value if the secret has more than two; for a real number, the mean and the standard deviation
-        over people.
+        over people. Or one rate for each person (people × values; for a bit, people), if the attacker has
+        reason to think that some are likelier than others to have the secret.
     rng
         For the simulated secrets on which confidences are checked, and the variance estimates of large
         problems. By default a fixed seed: the same evidence gives the same answer.
@@ -336,7 +338,7 @@ def reconstruct(
         raise invalid("releases", "about the same secret", f"secrets of {levels} values (0: real numbers)")
     secret = Secret.of(levels[0])
     if prior is not None and isinstance(secret, Code):
-        secret.check_prior(prior)
+        secret.check_prior(prior, view.n)
     known = EVERYTHING
     if missing is not None or may_include is not False or known_secrets:
         known = Knowledge(missing, may_include, known_secrets or {})
@@ -349,7 +351,7 @@ def reconstruct_releases(
     releases: tuple[Release, ...],
     public: Public,
     decoder: str = "auto",
-    prior: float | Sequence[float] | None = None,
+    prior: Prior | None = None,
     rng: Rng = None,
     *,
     bounds: tuple[float | None, float | None] | None = None,
@@ -389,7 +391,7 @@ def reconstruct_from(
     public: Public,
     releases: tuple[Release, ...],
     decoder: str | Decode = "auto",
-    prior: float | Sequence[float] | None = None,
+    prior: Prior | None = None,
     rng: Rng = None,
     *,
     bounds: tuple[float | None, float | None] | None = None,
@@ -408,15 +410,17 @@ def reconstruct_from(
     if isinstance(secret, Code):
         if bounds is not None:
             raise invalid("bounds", "left out, since the secret is not a real number", bounds)
-        rates = None if prior is None else secret.check_prior(prior)
+        rates = None if prior is None else secret.check_prior(prior, evidence.n)
         generator = as_rng(0 if rng is None else rng)
         evidence, counts, assumed = _decode_counts(evidence, secret, decoder, rates, generator)
         if not all(release.noise.known for release in releases):
             counts = replace(counts, proved=None)  # whatever the decoder says
-        sure = _through_swaps(counts.chance, assumed[evidence.system.value], releases)
         decoded: Decoded = counts
-        share = counts.value / evidence.system.size
-        unknowns = (part.reshape(secret.unknowns, -1).T[evidence.groups.index] for part in (share, sure))
+        usual = assumed if assumed.ndim == 2 else np.tile(assumed, (evidence.n, 1))
+        sure = _through_swaps(_of_people(counts, evidence), usual, releases)
+        # with a chance for each person, people of one count have different estimates
+        share = sure if assumed.ndim == 2 else _by_person(counts.value / evidence.system.size, evidence)
+        unknowns: Iterable[Array] = (share, sure)
     else:
         if decoder not in ("auto", "least-squares"):
             raise invalid("decoder", "'least-squares', for a real secret", decoder)
@@ -445,7 +449,7 @@ def reconstruct_from(
         guess=guess,
         status=_with_doubts(status, plain, public, decoded.name),
         decoder=decoded.name,
-        prior=float(assumed[0]) if assumed.size == 1 else tuple(map(float, assumed)),
+        prior=_told_prior(assumed),
         evidence=evidence,
         public=public,
         releases=releases,
@@ -464,39 +468,87 @@ def _decode_counts(
     If the values cannot all be true, some are treated as gross errors: bounds are no longer used, and each
     chance moves towards the assumed rate by the share of values about that group that misfit.
     """
+    from scipy.special import expit, logit
+
     decoded, assumed = _decode_open(evidence, secret, decoder, rates, rng)
     if decoded.status.word != "contradictory" or evidence.contaminated:
         return evidence, decoded, assumed
     evidence, first = evidence.unbounded(), decoded
     decoded, assumed = _decode_open(evidence, secret, decoder, rates, rng)
     wrong = misfitting_share(evidence, decoded.value)
-    chance = (1 - wrong) * decoded.chance + wrong * assumed[evidence.system.value]
+    rate, members = assumed[evidence.system.value] if assumed.ndim == 1 else decoded.chance, decoded.members
+    if members is not None:
+        whom = members_of(evidence, assumed)
+        rate, share = whom.rate, wrong[whom.count]
+        members = logit((1 - share) * expit(members) + share * whom.chance)
+    chance = (1 - wrong) * decoded.chance + wrong * rate
     stats = {**decoded.stats, "misfits": first.stats["misfits"]}
-    return evidence, replace(decoded, chance=chance, status=first.status, stats=stats), assumed
+    found = replace(decoded, chance=chance, status=first.status, stats=stats, members=members)
+    return evidence, found, assumed
 
 
 def _decode_open(
     evidence: Evidence, secret: Code, decoder: str | Decode, rates: Array | None, rng: np.random.Generator
 ) -> tuple[DecodedCounts, Array]:
-    """Returns what the bounds and then the decoder conclude about every unknown, and the rates assumed."""
-    undecided = leave_undecided(evidence, secret, rates)
+    """Returns what the bounds and then the decoder conclude about every unknown, and the rates assumed.
+
+    These are one for each value, or for each person, as they were given.
+    """
+    from scipy.special import logit
+
+    own = rates if rates is not None and rates.ndim == 2 else None
+    members = None if own is None else members_of(evidence, own)
+    if own is not None:
+        rates = own.mean(axis=0)
+    undecided = leave_undecided(evidence, secret, rates, members)
     value = evidence.enclosure.lower.copy()
     chance = value / evidence.system.size
+    told = None
+    if members is not None:
+        with np.errstate(divide="ignore"):
+            told = logit(members.given(value))
     if undecided.index.size:
         found, assumed = decode(decoder, undecided, rng), undecided.rates
         value[undecided.index], chance[undecided.index] = found.value, found.chance
+        if members is not None and undecided.members is not None and told is not None:
+            said = found.members
+            if said is None:  # the decoder does not tell people of one count apart
+                said = logit(undecided.members.moved(found.chance * undecided.size))
+            told[members.inside(undecided.index)] = said
         proved = None
         if found.proved is not None:
             proved = np.zeros(value.size, dtype=bool)
             proved[undecided.index] = found.proved
-        found = replace(found, value=value, chance=chance, proved=proved)
+        found = replace(found, value=value, chance=chance, proved=proved, members=told)
         misfit = find_misfit(found, evidence, undecided)
     else:
         held = value.reshape(evidence.values, -1).sum(axis=1)
         assumed = held / evidence.n if rates is None else rates
-        found = DecodedCounts(value, Status("solved"), "bounds", chance=chance)
+        found = DecodedCounts(value, Status("solved"), "bounds", chance=chance, members=told)
         misfit = find_misfit(found, evidence)
-    return with_misfit(found, misfit, len(evidence.rows), empty=evidence.enclosure.empty), assumed
+    done = with_misfit(found, misfit, len(evidence.rows), empty=evidence.enclosure.empty)
+    return done, assumed if own is None else own
+
+
+def _by_person(unknowns: Array, evidence: Evidence) -> Array:
+    """Returns what holds of each count, for its people: people × unknowns."""
+    return np.asarray(unknowns.reshape(evidence.values, -1).T[evidence.groups.index])
+
+
+def _of_people(counts: DecodedCounts, evidence: Evidence) -> Array:
+    """Returns the chance of each person to be counted, people × unknowns."""
+    from scipy.special import expit
+
+    if counts.members is None:
+        return _by_person(counts.chance, evidence)
+    return np.asarray(expit(counts.members).reshape(evidence.values, -1).T)
+
+
+def _told_prior(assumed: Array) -> float | tuple[float, ...] | Array:
+    """Returns the prior as it is told: one rate, one per value, or one per person (and value)."""
+    if assumed.ndim == 2:
+        return assumed[:, 0] if assumed.shape[1] == 1 else assumed
+    return float(assumed[0]) if assumed.size == 1 else tuple(map(float, assumed))
 
 
 def _through_swaps(chance: Array, rate: Array, releases: Sequence[Release]) -> Array:

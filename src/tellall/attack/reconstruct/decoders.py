@@ -73,9 +73,14 @@ AnyDecoded = TypeVar("AnyDecoded", bound=Decoded)
 
 @dataclass(frozen=True, eq=False)
 class DecodedCounts(Decoded):
-    """Each unknown is a count; ``chance`` is the probability that a person of the group is counted."""
+    """Each unknown is a count; ``chance`` is the probability that a person of the group is counted.
+
+    ``members`` are the log-odds of each person of each count, where people have chances of their own and the
+    decoder tells them apart.
+    """
 
     chance: Array = field(kw_only=True)
+    members: Array | None = None
 
 
 Used = npt.NDArray[np.bool_] | bool  # which rows are used
@@ -191,22 +196,28 @@ def _least_squares(undecided: Undecided, rng: np.random.Generator) -> DecodedCou
     undecided = undecided.contrasts
     prepared = LeastSquares().prepare(_box(undecided))
     solution = prepared.solve(undecided.rows.target)
-    chance = gaussian_chance(undecided, *prepared.posterior(undecided.rows.target, rng=rng))
+    chance, members = gaussian_chance(undecided, *prepared.posterior(undecided.rows.target, rng=rng))
+    stats = dict(solution.stats)
     return DecodedCounts(
-        solution.value, solution.status, "least-squares", dict(solution.stats), chance=chance
+        solution.value, solution.status, "least-squares", stats, chance=chance, members=members
     )
 
 
-def gaussian_chance(undecided: Undecided, mean: Array, variance: Array) -> Array:
-    """Returns each person's chance from the evidence's own Gaussian opinion: posterior divided by prior.
+def gaussian_chance(undecided: Undecided, mean: Array, variance: Array) -> tuple[Array, Array | None]:
+    """Returns each count's chance from the evidence's own Gaussian opinion: posterior divided by prior.
 
-    ``mean`` and ``variance`` are those of the posterior without the box.
+    ``mean`` and ``variance`` are those of the posterior without the box. Also returns the log-odds of each
+    person, where people have chances of their own.
     """
     ridge, center = 1 / undecided.prior.variance, undecided.prior.mean
     precision = np.maximum(1 / variance - ridge, 1e-12 * ridge)
     opinion = (mean / variance - ridge * center) / precision
-    rate = undecided.secret.rate_of_odds(undecided.rate)
-    return CountPrior(undecided.size, undecided.lower, undecided.upper, rate).chance(precision, opinion)
+    rate, members = undecided.secret.rate_of_odds(undecided.rate), undecided.members
+    if members is not None:
+        members = replace(members, chance=undecided.secret.rate_of_odds(members.chance))
+    prior = CountPrior(undecided.size, undecided.lower, undecided.upper, rate, members=members)
+    own = None if members is None else prior.member_log_odds(precision, opinion)
+    return prior.chance(precision, opinion), own
 
 
 def _least_absolute(undecided: Undecided, rng: np.random.Generator) -> DecodedCounts:
@@ -252,9 +263,9 @@ def _least_absolute_of(undecided: Undecided, rng: np.random.Generator) -> Decode
         undecided.operator, weights, 1 / prior.variance, prior.mean, undecided.lower, undecided.upper
     )
     posterior = LeastSquares(gram_limit=_LP_GRAM).prepare(box).posterior(undecided.rows.target, rng=rng)
-    chance = gaussian_chance(undecided, *posterior)
+    chance, members = gaussian_chance(undecided, *posterior)
     stats = {**solution.stats, "gross": float(np.mean(seen > _GROSS * usual)) if seen.size else 0.0}
-    return DecodedCounts(solution.value, solution.status, "lp", stats, chance=chance)
+    return DecodedCounts(solution.value, solution.status, "lp", stats, chance=chance, members=members)
 
 
 def _posterior(undecided: Undecided, rng: np.random.Generator) -> DecodedCounts:
@@ -296,10 +307,16 @@ def _posterior_of(undecided: Undecided, rng: np.random.Generator) -> DecodedCoun
         undecided.rows.unseen[rows] if undecided.rows.unseen.any() else None,
         group,
         left,
+        undecided.members,
     )
     solution = Posterior().prepare(problem).solve(undecided.rows.target[rows], rng=rng)
     return DecodedCounts(
-        solution.value, solution.status, "posterior", dict(solution.stats), chance=solution.chance
+        solution.value,
+        solution.status,
+        "posterior",
+        dict(solution.stats),
+        chance=solution.chance,
+        members=solution.members,
     )
 
 
@@ -317,11 +334,18 @@ def _exhaustive(undecided: Undecided, rng: np.random.Generator) -> DecodedCounts
             "exhaustive",
         )
     found = Exhaustive().prepare(problem).solve(target, sizes=undecided.size)
-    value = found.value if not found.count else _weighed(found.solutions, undecided)
+    value, members = found.value, None
+    if found.count:
+        weights = _weights(found.solutions, undecided)
+        value = np.asarray(weights @ found.solutions)
+        if undecided.members is not None:
+            members = undecided.prior.member_log_odds_of(found.solutions, weights)
     secrets = float(found.secrets) if found.secrets < 10**300 else np.inf  # of many people alike
     stats = {**found.stats, "solutions": float(found.count), "secrets": secrets}
     chance = np.clip(value / undecided.size, 0.0, 1.0)
-    return DecodedCounts(value, found.status, "exhaustive", stats, found.fixed, chance=chance)
+    return DecodedCounts(
+        value, found.status, "exhaustive", stats, found.fixed, chance=chance, members=members
+    )
 
 
 def _whole_problem(undecided: Undecided) -> tuple[WholeProblem, Array]:
@@ -344,11 +368,11 @@ def _whole_problem(undecided: Undecided) -> tuple[WholeProblem, Array]:
     return problem, middle
 
 
-def _weighed(solutions: Any, undecided: Undecided) -> Array:
-    """Returns the mean of the solutions, each weighted by its prior probability."""
+def _weights(solutions: Any, undecided: Undecided) -> Array:
+    """Returns the weight of each solution: its prior probability, as a share of all."""
     from scipy.special import softmax
 
-    return np.asarray(softmax(undecided.secret.log_prior(solutions, undecided.prior)) @ solutions)
+    return np.asarray(softmax(undecided.secret.log_prior(solutions, undecided.prior)))
 
 
 def linear_groups(evidence: Evidence) -> npt.NDArray[np.bool_]:

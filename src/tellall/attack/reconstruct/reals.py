@@ -62,7 +62,7 @@ class Beforehand:
     def of(
         cls,
         bounds: tuple[float | None, float | None] | None,
-        prior: float | Sequence[float] | None = None,
+        prior: float | Sequence[float] | Array | None = None,
     ) -> Beforehand:
         """Returns the knowledge from bounds (None or infinite for no limit) and a prior (mean, spread)."""
         low, high = (-np.inf, np.inf) if bounds is None else _check_bounds(bounds)

@@ -398,7 +398,8 @@ def _risk_of_codes(
 ) -> Risk:
     """The risk of bits and categories."""
     guess, confidence = attack.guess[judged], attack.confidence[judged]
-    if np.abs(attack.estimate[judged] - attack.prior).max() < _NOTHING_LEARNT:
+    own = isinstance(attack.prior, np.ndarray)  # then the prior is a baseline, and needs no other guess
+    if not own and np.abs(attack.estimate[judged] - attack.prior).max() < _NOTHING_LEARNT:
         usual = typical(truth, attack.secret)
         guess, confidence = usual.guess, usual.chance_of(usual.guess)
     proved = np.full(truth.size, "")

@@ -197,7 +197,8 @@ def test_baselines_depend_on_people_and_statistics_only():
         for first, second in zip(*twice, strict=True):
             assert np.array_equal(first.guess, second.guess)
         usual = "majority" if people.levels else "median"
-        assert [baseline.name for baseline in twice[0]] == [usual, "public", "own group", "population"]
+        more = ["together"] if people.levels else []
+        assert [one.name for one in twice[0]] == [usual, "public", "own group", "population", *more]
 
 
 def test_statistics_of_given_people_have_no_population():
@@ -205,7 +206,8 @@ def test_statistics_of_given_people_have_no_population():
     masks = ta.SubsetCounts(np.eye(40))
     assert population([masks], people.public, people.secret, Bit()) is None
     assert population([ta.Marginals(2), masks], people.public, people.secret, Bit()) is None
-    assert len(baselines([masks], people.public, people.secret, Bit())) == 3
+    found = baselines([masks], people.public, people.secret, Bit())
+    assert [one.name for one in found] == ["majority", "public", "own group", "together"]
 
 
 def test_small_groups_have_fewer_folds_and_tiny_ones_are_refused():

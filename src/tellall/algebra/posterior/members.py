@@ -61,8 +61,7 @@ class Members:
     @cached_property
     def rate(self) -> Array:
         """The mean chance of each count's members."""
-        total: Array = np.bincount(self.count, self.chance, minlength=self.counts)
-        return total / self.size
+        return np.asarray(np.bincount(self.count, self.chance, minlength=self.counts) / self.size)
 
     @property
     def single(self) -> bool:
@@ -165,9 +164,8 @@ class Members:
             out[chunk] = _quotients(chance[chunk], law[chunk])
         # what rounding took away: the chances of a count add up to what is expected of it
         total = out.sum(axis=1)
-        return np.clip(
-            out * np.divide(expected, total, out=np.ones_like(total), where=total > 0)[:, None], 0, 1
-        )
+        scale = np.divide(expected, total, out=np.ones_like(total), where=total > 0)
+        return np.asarray(np.clip(out * scale[:, None], 0, 1))
 
 
 def _chunks(counts: int, most: int) -> Iterator[slice]:

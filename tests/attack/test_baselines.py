@@ -4,8 +4,17 @@ from tests.conftest import first_fast, random_people
 
 import tellall as ta
 from tellall.attack import baselines as module
-from tellall.attack.baselines import Baseline, baselines, before_any_release, population, typical
+from tellall.attack.baselines import (
+    Baseline,
+    baselines,
+    before_any_release,
+    outside,
+    population,
+    prior_of,
+    typical,
+)
 from tellall.attack.secret import Bit, Category, Real, Secret
+from tellall.release.sight import columns_used
 
 LINES = ta.Estimator("linear", block=2)
 
@@ -261,3 +270,100 @@ def test_tables_of_many_values_are_left_out_block_by_block(levels, monkeypatch):
     monkeypatch.setattr(module, "_TRIED", 60)
     blocks, _ = module._left_out(features, groups, own, [])
     np.testing.assert_allclose(blocks, whole, rtol=0, atol=1e-9)
+
+
+# Priors of attackers, which are baselines.
+
+
+def mixed(n: int, seed: int) -> ta.Dataset:
+    """People in 5 areas whose secret follows from three columns that no table by area uses."""
+    rng = np.random.default_rng(seed)
+    bits, area = rng.integers(0, 2, (n, 3)), rng.integers(0, 5, (n, 1))
+    chance = 1 / (1 + np.exp(-2 * (bits.sum(axis=1) - 1.5)))
+    return ta.Dataset.from_arrays(
+        np.hstack([bits, area]), (rng.random(n) < chance).astype(int), names=["a", "b", "c", "area"]
+    )
+
+
+BY_AREA = ta.Marginals(2, attributes=[["area"]])
+
+
+def test_columns_outside_are_those_that_no_statistic_uses():
+    people = mixed(300, 0)
+    public, truth = people.public, people.secret
+    found = outside([BY_AREA], public, truth, Bit())
+    assert found.name == "outside columns"
+    for row in range(8):  # nearly the same for everybody with equal values outside, whatever their area
+        same = ([row & 1, row >> 1 & 1, row >> 2] == np.asarray(public.codes)[:3].T).all(axis=1)
+        assert np.ptp(found.probability[same]) < 0.25
+    assert found.accuracy(truth) > 0.7
+    assert outside([ta.Marginals(2)], public, truth, Bit()) is None  # every column is used
+    where = ta.publish(people, BY_AREA, where="a = 1").statistic
+    assert columns_used(where, public) == {"area", "a"}
+    assert columns_used(ta.Estimator("linear", blocks=[["a", "b"]]), public) == {"a", "b"}
+    assert columns_used(ta.Predicates("xor", ways=2), public) == set(public.names)
+
+
+def test_everybody_with_equal_rows_has_one_chance_and_learns_nothing_from_folds():
+    """With no release, the prior is no better than the rows: no person is in their own prediction.
+
+    Secrets are independent of the columns, so the guesses of 2,000 people are right for half of them; more
+    than 0.5 + 5.2/(2 √2000) = 0.558 has a chance below 1e-7.
+    """
+    rng = np.random.default_rng(3)
+    people = ta.Dataset.from_arrays(rng.integers(0, 3, (2000, 3)), rng.integers(0, 2, 2000))
+    found = public_of(people)
+    for group in range(len(people.public.patterns)):
+        assert np.ptp(found.probability[people.public.patterns.index == group]) == 0
+    assert found.accuracy(people.secret) < 0.558
+
+
+def test_chances_are_calibrated():
+    people = planted(4000, seed=8, strength=3.0)
+    found = public_of(people)
+    chance = found.probability
+    for low, high in ((0.0, 0.1), (0.1, 0.3), (0.3, 0.7), (0.7, 0.9), (0.9, 1.0)):
+        inside = (chance >= low) & (chance < high)
+        if inside.sum() > 50:
+            spread = np.sqrt((chance * (1 - chance))[inside].sum())
+            assert abs((people.secret - chance)[inside].sum()) < 5.5 * spread + 0.03 * inside.sum()
+
+
+@pytest.mark.parametrize("levels", [2, 3])
+def test_no_order_changes_a_baseline(levels):
+    people = mixed(400, 4)
+    secret = Secret.of(levels)
+    truth = (
+        people.secret if levels == 2 else (people.secret + np.asarray(people.public.codes[3]) // 3).clip(0, 2)
+    )
+    rng = np.random.default_rng(0)
+    first = baselines([BY_AREA], people.public, truth, secret)
+    for _ in range(3):
+        order, columns = rng.permutation(400), rng.permutation(4)
+        public = people.public.take(order).only(*[people.public.names[column] for column in columns])
+        again = baselines([BY_AREA], public, truth[order], secret)
+        assert [one.name for one in again] == [one.name for one in first]
+        for one, other in zip(first, again, strict=True):
+            np.testing.assert_allclose(other.probability, one.probability[order], atol=1e-6, err_msg=one.name)
+
+
+def test_together_has_what_each_of_them_has():
+    """A column says one half, the others in the group another: only both together know both."""
+    rng = np.random.default_rng(5)
+    public = np.column_stack([rng.integers(0, 2, 3000), rng.integers(0, 40, 3000)])
+    lean = rng.normal(0, 2, 40)
+    chance = 1 / (1 + np.exp(-(3 * public[:, 0] - 1.5 + lean[public[:, 1]])))
+    people = ta.Dataset.from_arrays(public, (rng.random(3000) < chance).astype(int))
+    found = {one.name: one for one in baselines([ta.Marginals(2)], people.public, people.secret, Bit())}
+
+    def loss(name):
+        return -np.log(found[name].chance_of(people.secret)).mean()
+
+    assert loss("together") <= min(loss(name) for name in found if name != "together") + 1e-6
+    assert set(found) == {"majority", "public", "own group", "population", "together"}
+
+
+def test_a_prior_that_tells_nobody_apart_is_none():
+    people = mixed(300, 6)
+    assert prior_of(typical(people.secret, Bit())) is None
+    assert prior_of(public_of(people)).shape == (300,)

@@ -133,7 +133,7 @@ def test_appending_a_release_lowers_nothing():
 def test_baselines_of_equal_statistics_are_computed_once(monkeypatch):
     calls = []
     setting = Setting(ta.Dataset(PEOPLE.public, PEOPLE.secret))  # whom no other test has asked about
-    monkeypatch.setattr("tellall.experiment.trial.population", lambda *given: calls.append(given))
+    monkeypatch.setattr("tellall.experiment.trial.of_releases", lambda *given: calls.append(given) or ())
     setting.baselines([ta.Marginals(3)])
     setting.baselines([ta.Marginals(3)])
     assert len(calls) == 1

@@ -117,14 +117,22 @@ class Baseline:
 
 
 def baselines(
-    statistics: Sequence[Statistic], public: Public, truth: npt.ArrayLike, secret: Secret
+    statistics: Sequence[Statistic],
+    public: Public,
+    truth: npt.ArrayLike,
+    secret: Secret,
+    prior: Array | None = None,
 ) -> tuple[Baseline, ...]:
     """Returns all baselines for releases of these statistics; protections do not change them.
+
+    A ``prior`` with a chance for each person that an attack started from is one of them.
 
     There is no population baseline if a statistic names people by index (masks), and none from columns
     outside the statistics if they use every column.
     """
     before = before_any_release(public, truth, secret)
+    if prior is not None:
+        before = (*before, Baseline("prior", secret.guess(prior), prior))
     return (*before, *of_releases(statistics, public, truth, secret, before))
 
 
@@ -137,7 +145,7 @@ def before_any_release(public: Public, truth: npt.ArrayLike, secret: Secret) -> 
     true, unit = _in_unit(true, secret)
     found: tuple[Baseline, ...] = (typical(true, secret),)
     if public.columns:
-        found = *found, _public(public, true, secret, "public"), _own_group(public, true, secret)
+        found = *found, _public(public, true, secret), _own_group(public, true, secret)
     return tuple(each.times(unit) for each in found) if unit != 1 else found
 
 
@@ -175,7 +183,7 @@ def outside(
     left = [name for name in public.names if name not in used]
     if not left or len(left) == len(public.names):
         return None
-    return _public(public.only(*left), true, secret, "outside columns")
+    return _public(public, true, secret, left)
 
 
 def together(parts: Sequence[Baseline], truth: npt.ArrayLike, secret: Secret) -> Baseline | None:
@@ -279,8 +287,8 @@ def _own_group(public: Public, truth: Truth, secret: Secret) -> Baseline:
     return _baseline("own group", table, truth, secret, groups)
 
 
-def _public(public: Public, truth: Truth, secret: Secret, name: str) -> Baseline:
-    """Returns the better of a linear and a tree model that predict the secret from the public columns.
+def _public(public: Public, truth: Truth, secret: Secret, some: Sequence[str] | None = None) -> Baseline:
+    """Returns the better of a linear and a tree model that predict the secret from public columns.
 
     The linear model uses indicators (and standardised numbers, for a real secret). The tree model uses codes:
     gradient-boosted trees (30 of rate 0.2; one leaf for each 250 people, 4 to 31), or one tree of four leaves
@@ -298,7 +306,9 @@ def _public(public: Public, truth: Truth, secret: Secret, name: str) -> Baseline
     from sklearn.linear_model import LogisticRegression, Ridge
 
     given, order = public, canonical_order(public, truth)
-    public, truth = public.take(order).only(*sorted(public.names)), truth[order]
+    truth, groups = truth[order], public.patterns.index[order]
+    groups = np.unique(groups, return_index=True)[1][groups]  # by their first person in this order
+    public = public.take(order).only(*sorted(public.names if some is None else some))
     codes = np.asarray(public.codes).T.astype(np.int64)
     sparse = bool(secret.levels) and public.n * sum(public.levels) > _SMALL  # with few people zeros are quick
     indicators = _indicators(codes, public.levels, sparse=sparse)
@@ -311,7 +321,7 @@ def _public(public: Public, truth: Truth, secret: Secret, name: str) -> Baseline
         tree = _tree(public.n, "Regressor")
         models = [(Ridge(alpha=1.0), np.hstack([indicators, *scaled])), (tree, codes)]
     found = []
-    folds = _folds(truth, FOLDS, public.patterns.index)
+    folds = _folds(truth, FOLDS, np.unique(groups, return_inverse=True)[1])
     quick = config_context(assume_finite=True, skip_parameter_validation=True)
     with one_thread(), warnings.catch_warnings(), quick:
         warnings.simplefilter("ignore")  # a fit that has not settled is still a baseline
@@ -330,6 +340,7 @@ def _public(public: Public, truth: Truth, secret: Secret, name: str) -> Baseline
     best[order] = min(found, key=lambda each: each[0])[1]
     in_file = np.empty_like(truth)
     in_file[order] = truth
+    name = "public" if some is None else "outside columns"
     return _baseline(name, best, in_file, secret, given.patterns.index)
 
 

@@ -162,8 +162,8 @@ class Code(Secret):
     def check_prior(self, prior: Prior, people: int) -> Array:
         """Returns what an attacker knows beforehand: a rate per unknown, or a row of them per person."""
         one = self.unknowns == 1
-        rates_ = "a rate strictly between 0 and 1" if one else f"{self.levels} rates, which sum to one"
-        rule = f"{rates_}, or that for each of {people:,} people"
+        usual = f"{self.levels} rates between 0 and 1, summing to one"
+        rule = f"{'a rate strictly between 0 and 1' if one else usual}, or that for each of {people:,} people"
         try:
             rates = np.atleast_1d(np.asarray(prior, dtype=np.float64))
         except (TypeError, ValueError):
@@ -171,7 +171,7 @@ class Code(Secret):
         inside = not isinstance(prior, bool) and bool(((rates > 0) & (rates < 1)).all())
         several = rates.ndim == 2 or not one
         if inside and several and rates.shape[-1] == self.levels and (np.abs(rates.sum(-1) - 1) > 1e-6).any():
-            raise invalid("prior", rule, "rates with another sum")
+            raise invalid("prior", rule, "rates with another sum")  # and of people, nobody's are told
         if inside and rates.shape == (self.unknowns,):
             return rates
         if inside and rates.shape == (people, self.levels):

@@ -8,13 +8,14 @@ from dataclasses import replace
 import numpy as np
 
 from tellall.algebra.operators.base import Array, LinearOperator
+from tellall.algebra.posterior.model import CountPrior
 from tellall.algebra.solvers.base import Status
 from tellall.algebra.solvers.many_targets import ManySolutions, ManyTargets
 from tellall.attack.prove.proof import EFFORT, Proof, prove
 from tellall.attack.reconstruct.attack import Reconstruction, reconstruct_from
 from tellall.attack.reconstruct.decoders import Decode, DecodedCounts, gaussian_chance
 from tellall.attack.reconstruct.reals import Whitened, whiten
-from tellall.attack.secret import Bit, Undecided, leave_undecided, rates_of_bits
+from tellall.attack.secret import Bit, Undecided, leave_undecided, members_of, rates_of_bits
 from tellall.core.errors import TellallError
 from tellall.people.dataset import Public
 from tellall.release.equations import Evidence, System
@@ -29,6 +30,7 @@ __all__ = [
 ]
 
 _SAME = 1e-9
+_KEPT = 3  # decompositions: one for each prior
 MOST_UNKNOWNS = 6000  # above, one eigendecomposition takes minutes and a gigabyte
 
 
@@ -46,7 +48,7 @@ class SharedSystem:
     """
 
     def __init__(self) -> None:
-        self._ready: ManyTargets | None = None
+        self._ready: list[ManyTargets] = []
         self._whitened: Whitened | None = None
 
     def decompose(self, system: System) -> Whitened:
@@ -79,11 +81,12 @@ class SharedSystem:
         public: Public,
         proofs: dict[int, Proof] | None = None,
         effort: int = EFFORT,
+        prior: Array | None = None,
     ) -> list[Reconstruction | None]:
         """The attack on each release; None if it must be made alone.
 
-        ``proofs`` are those that are known, by the index of the release; new ones, found with this effort,
-        are added.
+        ``prior`` is the chance of each person, if the attacker has one for each. ``proofs`` are those that
+        are known, by the index of the release; new ones, found with this effort, are added.
         """
         known = {} if proofs is None else proofs
         alone: list[Reconstruction | None] = [None] * len(releases)
@@ -108,8 +111,16 @@ class SharedSystem:
             return alone
         targets = np.stack([each[index].target for index in open_], axis=1)
         weight = float(np.mean(system.rows.spread)) ** -2
-        ready = self._prepared(system, (np.mean(system.rows.spread) / system.rows.spread) ** 2)
-        rates = rates_of_bits(system.operator, targets, system.rows.spread, system.size)
+        own = None
+        if prior is None:
+            rates = rates_of_bits(system.operator, targets, system.rows.spread, system.size)
+        else:
+            members = members_of(each[0], prior[:, None])
+            law = CountPrior(
+                system.size, np.zeros(system.size.size), system.size, members.rate, members=members
+            )
+            own, rates = (law.mean, law.variance), np.full(len(open_), float(prior.mean()))
+        ready = self._prepared(system, (np.mean(system.rows.spread) / system.rows.spread) ** 2, own)
         solutions = ready.solve(targets, weight, rates)
         for column, index in enumerate(open_):
             if solutions.settled[column]:
@@ -118,7 +129,7 @@ class SharedSystem:
                     public,
                     (releases[index],),
                     _decoder_of(solutions, column),
-                    float(rates[column]),
+                    float(rates[column]) if prior is None else prior,
                     proof=known[index],
                 )
         return alone
@@ -134,18 +145,28 @@ class SharedSystem:
         elif system.size.size <= MOST_UNKNOWNS:
             self._prepared(system, (np.mean(system.rows.spread) / system.rows.spread) ** 2)
 
-    def _prepared(self, system: System, row_weights: Array) -> ManyTargets:
+    def _prepared(
+        self, system: System, row_weights: Array, own: tuple[Array, Array] | None = None
+    ) -> ManyTargets:
         even = np.ptp(row_weights) <= _SAME * row_weights.mean()
         shape = np.full_like(row_weights, 1.0) if even else row_weights
-        known = self._ready
-        if (
-            known is None
-            or not _same_operator(known.operator, system.operator)
-            or not np.array_equal(known.size, system.size)
-            or not np.allclose(known.row_weights, shape, rtol=_SAME, atol=0)
-        ):
-            known = self._ready = ManyTargets.of(system.operator, shape, system.size)
-        return known
+        for known in self._ready:
+            if (
+                _same_operator(known.operator, system.operator)
+                and np.array_equal(known.size, system.size)
+                and np.allclose(known.row_weights, shape, rtol=_SAME, atol=0)
+                and _same_prior(known.own, own)
+            ):
+                return known
+        found = ManyTargets.of(system.operator, shape, system.size, own)
+        self._ready = [*self._ready, found][-_KEPT:]
+        return found
+
+
+def _same_prior(one: tuple[Array, Array] | None, other: tuple[Array, Array] | None) -> bool:
+    if one is None or other is None:
+        return one is other
+    return all(np.array_equal(here, there) for here, there in zip(one, other, strict=True))
 
 
 def common_evidence(releases: Sequence[Release], public: Public) -> list[Evidence] | None:
@@ -254,7 +275,8 @@ def _decoder_of(found: ManySolutions, column: int) -> Decode:
     """The decoder that knows its answer: one column of the solutions."""
 
     def decode(undecided: Undecided, rng: np.random.Generator) -> DecodedCounts:
-        chance, _ = gaussian_chance(undecided, found.mean[:, column], found.variance[:, column])
-        return DecodedCounts(found.value[:, column], Status("solved"), "least-squares", chance=chance)
+        chance, own = gaussian_chance(undecided, found.mean[:, column], found.variance[:, column])
+        value = found.value[:, column]
+        return DecodedCounts(value, Status("solved"), "least-squares", chance=chance, members=own)
 
     return decode

@@ -417,6 +417,12 @@ class Outcome(Record):
         return self.status.why
 
     @property
+    def attack(self) -> Annotated[str, Meaning("The decoder, and the prior if it was informed."), WRITTEN]:
+        """The decoder, and the prior that it started from if that was not one rate for everybody."""
+        prior = self.asked.partition(", ")[2]
+        return f"{self.decoder}, {prior}" if prior else self.decoder
+
+    @property
     def proved(self) -> Annotated[People, Meaning("Proved, alone or as a group."), WRITTEN]:
         """How many people are proved, alone or as a group."""
         return add_counts([*self.proved_alone.values(), *self.proved_group.values()])

@@ -320,9 +320,10 @@ class Trial:
         prior = setting.priors(self.statistics).get(name) if name else None
         found: Sequence[Reconstruction | None] = [None] * len(self.published)
         alone = len(self.releases) == 1 and setting.attacker.knows_all
-        if alone and prior is None and decoder in setting.secret.shared_decoders:
+        if alone and decoder in setting.secret.shared_decoders:
             drawn = [releases[0] for releases in self.published]
-            found = setting.shared.attack(drawn, setting.people.public, self._proofs, self.effort)
+            public = setting.people.public
+            found = setting.shared.attack(drawn, public, self._proofs, self.effort, prior)
         for draw, known in enumerate(found):
             yield known or self._alone(draw, decoder, prior)
 

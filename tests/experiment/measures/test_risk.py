@@ -19,7 +19,7 @@ def test_the_numbers_are_what_they_say(attack):
     risk = ta.score(reconstruction, secret)
     assert risk.accuracy == np.mean(reconstruction.guess == secret)
     assert risk.hamming == np.sum(reconstruction.guess != secret)
-    assert set(risk.baselines) == {"majority", "public", "own group", "population"}
+    assert set(risk.baselines) == {"majority", "public", "own group", "population", "together"}
     assert risk.baselines[risk.baseline] == max(risk.baselines.values())
     assert risk.advantage == pytest.approx(risk.accuracy - max(risk.baselines.values()))
     assert risk.interval[0] < risk.advantage < risk.interval[1]

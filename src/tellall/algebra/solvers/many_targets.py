@@ -49,7 +49,8 @@ class ManyTargets:
     """minimise ½ w Σ_j u_j (A x − z)_j² + ½ Σ_p (x_p − c_p π)²/(c_p π (1 − π)) over 0 ≤ x_p ≤ c_p.
 
     The operator A, the row weights u and the sizes c are given once; the target z, the weight w = 1/noise²
-    and the rate π change from solve to solve.
+    and the rate π change from solve to solve. Or every unknown has a mean m_p and a variance v_p of its own
+    beforehand, given once: then the ridge is (x_p − m_p)²/v_p, and what follows holds with v for c and λ = 1.
 
     Notes
     -----
@@ -76,10 +77,17 @@ class ManyTargets:
     kernel: Array
     vectors: Array
     values: Array
+    own: tuple[Array, Array] | None = None
 
     @classmethod
-    def of(cls, operator: LinearOperator, row_weights: Array, size: Array) -> ManyTargets:
-        """The decomposition, ready for any target."""
+    def of(
+        cls,
+        operator: LinearOperator,
+        row_weights: Array,
+        size: Array,
+        own: tuple[Array, Array] | None = None,
+    ) -> ManyTargets:
+        """The decomposition, ready for any target; ``own`` are the means and variances of the unknowns."""
         from scipy.linalg import eigh
 
         m, n = operator.shape
@@ -88,32 +96,40 @@ class ManyTargets:
         even = bool(m) and bool((row_weights == row_weights[0]).all())
         # equal weights keep the closed form that an operator may have for its gram
         gram = operator.gram() * row_weights[0] if even else operator.gram(row_weights)
-        root = np.sqrt(size)
+        root = np.sqrt(size if own is None else own[1])
         kernel = gram * root[:, None] * root
         values, vectors = eigh(kernel)
-        return cls(operator, row_weights, size, kernel, vectors, np.maximum(values, 0.0))
+        return cls(operator, row_weights, size, kernel, vectors, np.maximum(values, 0.0), own)
+
+    @property
+    def root(self) -> Array:
+        """The unit of each unknown in which the ridge is the same for all, as a column."""
+        return np.asarray(np.sqrt(self.size if self.own is None else self.own[1])[:, None])
 
     def solve(self, targets: Array, weight: float, rates: Array) -> ManySolutions:
-        """The minimiser and the posterior for each column of targets, with a rate for each."""
+        """The minimiser and the posterior for each column of targets, with a rate for each.
+
+        The rates do not matter if the unknowns have means and variances of their own.
+        """
         m = self.operator.shape[0]
         if targets.ndim != 2 or targets.shape != (m, rates.size) or not np.isfinite(targets).all():
             raise invalid("targets", f"{m} finite numbers for each of {rates.size} rates", targets.shape)
-        root = np.sqrt(self.size)[:, None]
-        ridge = 1 / (rates * (1 - rates))
-        right = (
-            weight * root * self.operator.rmatmat(self.row_weights[:, None] * targets) + ridge * rates * root
-        )
+        root = self.root
+        ridge = 1 / (rates * (1 - rates)) if self.own is None else np.ones(rates.size)
+        middle = rates * root if self.own is None else self.own[0][:, None] / root
+        right = weight * root * self.operator.rmatmat(self.row_weights[:, None] * targets) + ridge * middle
         inverse = 1 / (weight * self.values[:, None] + ridge)
         mean = self.vectors @ (inverse * (self.vectors.T @ right))
         variance = self.vectors**2 @ inverse
-        value, settled = self._boxed(np.clip(mean, 0.0, root), right, weight, ridge)
+        start = np.clip(mean, 0.0, self.size[:, None] / root)
+        value, settled = self._boxed(start, right, weight, ridge)
         return ManySolutions(root * value, root * mean, root**2 * variance, settled)
 
     def _boxed(
         self, start: Array, right: Array, weight: float, ridge: Array
     ) -> tuple[Array, npt.NDArray[np.bool_]]:
-        """The minimisers in the box 0 ≤ y ≤ √c, from the starts."""
-        root = np.sqrt(self.size)[:, None]
+        """The minimisers in the box 0 ≤ y ≤ c/root, from the starts."""
+        root = self.size[:, None] / self.root
         diagonal = weight * self.kernel.diagonal()[:, None]
         steep, flat = weight * self.values[-1:] + ridge, weight * self.values[:1] + ridge
         momentum = (np.sqrt(steep) - np.sqrt(flat)) / (np.sqrt(steep) + np.sqrt(flat))

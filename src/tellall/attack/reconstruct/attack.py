@@ -116,6 +116,14 @@ class Reconstruction(InNotebook):
         return self.guess.size
 
     @property
+    def rate(self) -> float | tuple[float, ...]:
+        """The `prior`; where there was one for each person, its mean over people."""
+        if not isinstance(self.prior, np.ndarray):
+            return self.prior
+        mean = self.prior.mean(axis=0)
+        return float(mean) if mean.ndim == 0 else tuple(map(float, mean))
+
+    @property
     def judged(self) -> _Mask:
         """Which people a score is about: those of the releases whose secret was not known before."""
         if not self.known.secrets:

@@ -304,7 +304,7 @@ def _of_values(attack: Reconstruction, common: dict[str, Any]) -> AttackOnValues
     bit = values == 1
     return AttackOnValues(
         **common,
-        rate=attack.prior,
+        rate=attack.rate,
         guessed_to_have_it=int(attack.guess.sum()) if bit else None,
         guessed_values=None if bit else tuple(np.bincount(attack.guess, minlength=values).tolist()),
         confident={f"{level:g}": int((attack.confidence >= level).sum()) for level in _LEVELS},

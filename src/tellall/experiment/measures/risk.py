@@ -292,8 +292,9 @@ def score(
     secret
         The true bits, codes of categories or real numbers, in file order.
     baselines
-        Baselines computed before; by default all that the release has: majority or median,
-        own group, public columns, and a population model on the release's own columns.
+        Baselines computed before; by default all that the release has: majority or median, own group, public
+        columns, those that the release does not use, a population model on the release's own columns, the
+        attack's own prior if it has one for each person, and all of these together.
     rng
         Accepted like every seed, but without effect: nothing in a score is random.
 
@@ -324,7 +325,9 @@ def score(
         if judged.size < reconstruction.n:
             statistics = [statistic.take(judged, public) for statistic in statistics]
             public = public.take(judged)
-        baselines = all_baselines(statistics, public, truth[judged], reconstruction.secret)
+        own = reconstruction.prior
+        prior = own[judged] if isinstance(own, np.ndarray) else None
+        baselines = all_baselines(statistics, public, truth[judged], reconstruction.secret, prior)
     if not isinstance(baselines, Sequence) or not baselines:
         raise invalid("baselines", "one Baseline or more, or None", baselines)
     if not all(isinstance(baseline, Baseline) for baseline in baselines):

@@ -71,8 +71,13 @@ def test_progress_is_told(people):
         {"releases": [{"statistic": {"kind": "Marginals", "ways": 2}}]},
         lambda *done: seen.append(done),
     )
-    decoders = len(found.findings[0].outcomes)
+    decoders = len(with_one_rate(found.findings[0]))
     assert seen == [(0, decoders), (decoders, decoders)]
+
+
+def with_one_rate(finding):
+    """The attacks with one rate for everybody: what progress counts, since the others take little more."""
+    return [one for one in finding.outcomes if ", " not in one.asked]
 
 
 def test_what_cannot_be_attacked_is_skipped_with_its_reason(people, monkeypatch):
@@ -126,7 +131,7 @@ def test_finished_findings_are_not_found_again(people, done, tmp_path, monkeypat
     files[2].write_text(json.dumps({**plain, "masked": plain["masked"][::-1]}), encoding="utf-8")
     seen = []
     again = ta.audit(people, PLAN, lambda *done: seen.append(done), work=tmp_path)
-    total = sum(len(one.outcomes) for one in (*done.findings, *done.steps))
+    total = sum(len(with_one_rate(one)) for one in (*done.findings, *done.steps))
     assert 0 < seen[0][0] < total  # what was kept, before anything is attacked
     assert seen[-1] == (total, total)
     assert store.dump(again.document) == store.dump(done.document)

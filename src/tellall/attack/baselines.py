@@ -486,22 +486,26 @@ def _probabilities(scores: Array, truth: Truth) -> Array:
 def _likeliest(scores: Array, truth: Truth) -> Array:
     """Returns P(v) ∝ exp(a_v + Σ_k b_k score_kv), people × values, with the likeliest a and b_k ≥ 0.
 
-    ``scores`` has a part for each slope: parts × people × values.
+    ``scores`` has a part for each slope: parts × people × values. Of c people with a value, one more is taken
+    to be with each other value (Platt 1999: (c + 1)/(c + 2) of two values in place of 1): among few people
+    some score separates the values by luck, and would look certain.
     """
     from scipy.optimize import minimize
     from scipy.special import softmax
 
     slopes, _, levels = scores.shape
     true = truth[:, None] == np.arange(levels)
-    share = (true.sum(axis=0) + 0.5) / (truth.size + 0.5 * levels)
+    known = true.sum(axis=0)
+    share = (known + 0.5) / (truth.size + 0.5 * levels)
+    meant = np.where(true, known + 1, 1) / (known[truth] + levels)[:, None]
 
     def chances(parameters: Array) -> Array:
         return np.asarray(softmax(parameters[slopes:] + np.tensordot(parameters[:slopes], scores, 1), axis=1))
 
     def loss(parameters: Array) -> tuple[float, Array]:
         chance = chances(parameters)
-        missed = (chance - true) / truth.size
-        value = -np.log(np.maximum(chance[true], 1e-300)).mean()
+        missed = (chance - meant) / truth.size
+        value = -(meant * np.log(np.maximum(chance, 1e-300))).sum() / truth.size
         return float(value), np.append((scores * missed).sum(axis=(1, 2)), missed.sum(axis=0))
 
     start = np.append(np.zeros(slopes), np.log(share))

@@ -324,16 +324,18 @@ def calibrate(
 
 
 def _measure(trial: Trial, decoders: Sequence[str], limits: Limits) -> tuple[Outcome, ...]:
-    """What each decoder achieves, the quickest first, and none after one that does not pass."""
+    """What each attack achieves, the quickest first, and none after one that does not pass."""
     found: dict[str, Outcome] = {}
-    for decoder in sorted(decoders, key=_rank):
-        found[decoder] = trial.run(decoder, tried=len(decoders))
-        if judge_outcome(decoder, found[decoder], limits).word != "pass":
+    ways = trial.ways(decoders)
+    for way in sorted(ways, key=_rank):
+        found[way] = trial.run(way, tried=len(ways))
+        if judge_outcome(way, found[way], limits).word != "pass":
             break
-    return tuple(found[decoder] for decoder in decoders if decoder in found)
+    return tuple(found[way] for way in ways if way in found)
 
 
-def _rank(decoder: str) -> int:
+def _rank(attack: str) -> int:
+    decoder = attack.partition(", ")[0]
     return _QUICKEST.index(decoder) if decoder in _QUICKEST else len(_QUICKEST)
 
 

@@ -132,7 +132,7 @@ def audit_lines(document: dict[str, Any]) -> list[str]:
     view = audited_areas(document)
     if view is None:
         return []
-    head = ["area", "verdict", "people", "right", "guess", "advantage [95 %]", "exposed"]
+    head = ["area", "verdict", "n", "right", "guess", "advantage [95 %]", "exposed"]
     worst = [_line(row["name"], row) for row in view["shown"][:_LINES]]
     whole = [_line(f"all: {row['name']}" if view["several"] else "all", row) for row in view["totals"]]
     lines = aligned(head, [*worst, *whole])

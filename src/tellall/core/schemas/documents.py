@@ -158,6 +158,7 @@ class Found(_Strict):
     statistic: str
     protection: str
     asked: Annotated[str, Field(description="The decoder that was asked for.")] = "auto"
+    attack: Annotated[str, Field(description="The decoder, and the prior if it was informed.")] = ""
     real: Annotated[bool, Field(description="The secret is a real number: accuracies are errors.")] = False
     accuracy: float
     accuracy_interval: tuple[float, float]

@@ -33,7 +33,7 @@ def _grid_answer(
     return float(scales[len(passed) - passed[::-1].index(False)])
 
 
-@pytest.mark.parametrize("limit", [0.1, 0.25])
+@pytest.mark.parametrize("limit", [0.25, 0.3])
 def test_within_a_tenth_of_a_fine_grid(limit: float) -> None:
     found = ta.calibrate(
         PEOPLE, PAIRS, ta.Gaussian, limit, exposed_limit=None, draws=10, rng=3, decoders=QUICK

@@ -1,6 +1,10 @@
 """tellall attack on a folder of tables in bands, with a register of more people than the tables count."""
 
+import json
+
 import numpy as np
+
+import tellall as ta
 
 
 def test_a_register_may_hold_people_whom_the_tables_leave_out(tellall, tmp_path):
@@ -15,6 +19,82 @@ def test_a_register_may_hold_people_whom_the_tables_leave_out(tellall, tmp_path)
     code, _, err = tellall("attack", "out", "--public", "register.csv", "--secret", "ill", "--may-include")
     assert code == 0
     assert "4 proved" in err  # both who are under 30 and both who are 60 or over are in the table
+
+
+SURVEY = """
+secret = "ill"
+{}
+[[tables]]
+file = "a.csv"
+across = "ill"
+"""
+
+
+def survey(tmp_path):
+    """A register of 60 people, and a table of the 55 of them who answered."""
+    rng = np.random.default_rng(3)
+    people = [
+        (int(age), int(ill)) for age, ill in zip(rng.integers(20, 80, 60), rng.random(60) < 0.4, strict=True)
+    ]
+    people = [(age, 1 if age >= 70 else ill) for age, ill in people]
+    (tmp_path / "people.csv").write_text("age,ill\n" + "".join(f"{age},{ill}\n" for age, ill in people))
+    folder = tmp_path / "out"
+    folder.mkdir()
+    answered = [person for number, person in enumerate(people) if number % 12 or person[0] >= 70]
+    lines = [
+        f"{label},{sum(low <= age < low + 10 and not ill for age, ill in answered)},"
+        f"{sum(low <= age < low + 10 and ill for age, ill in answered)}"
+        for low in range(20, 80, 10)
+        for label in (f"{low}-{low + 9}",)
+    ]
+    (folder / "a.csv").write_text("age,0,1\n" + "\n".join(lines) + "\n")
+    (folder / "tables.toml").write_text(SURVEY.format(""))
+    return folder, sum(age >= 70 for age, _ in people)
+
+
+def test_audits_read_tables_that_leave_people_out(tellall, tmp_path):
+    folder, proved = survey(tmp_path)
+    how = ("--data", "people.csv", "--secret", "ill", "--no-remedy", "--jobs", "1", "--json")
+    code, _, err = tellall("audit", "--acro", "out", *how)
+    assert code == 2
+    assert "may_include" in err
+    code, out, _ = tellall("audit", "--acro", "out", "--may-include", *how)
+    assert code in (1, 3)
+    document = json.loads(out)
+    assert document["plan"]["attackers"][0]["may_include"]
+    assert (
+        document["findings"][0]["summary"]["proved_group"]["1"] == proved
+    )  # nobody of 70 or more was left out
+    (folder / "tables.toml").write_text(SURVEY.format("may_include = true"))
+    again = tellall("audit", "--acro", "out", *how)[1]
+    assert json.loads(again)["findings"] == document["findings"]
+    code, out, _ = tellall("attack", "out", "--public", "people.csv", "--secret", "ill", "--json")
+    assert (code, json.loads(out)["proved"]) == (0, proved)
+
+
+def test_a_plan_judges_a_sample_that_was_published_before(tellall, tmp_path):
+    survey(tmp_path)
+    people = ta.read(tmp_path / "people.csv", secret="ill", bins={"age": [49.5]})
+    some = people.take(np.arange(50))
+    ta.publish(some, ta.Marginals(2)).save(tmp_path / "sample.json")
+    text = """
+data = "people.csv"
+secret = "ill"
+{}
+[bins]
+age = [49.5]
+[[published]]
+file = "sample.json"
+[[releases]]
+statistic = {{ kind = "Marginals", ways = 2 }}
+"""
+    (tmp_path / "plan.toml").write_text(text.format(""))
+    _, out, _ = tellall("audit", "plan.toml", "--no-remedy", "--jobs", "1", "--json")
+    rows = json.loads(out)["findings"]
+    assert "may_include" in next(row["reason"] for row in rows if row["name"].startswith("sample"))
+    (tmp_path / "plan.toml").write_text(text.format("may_include = true"))
+    _, out, _ = tellall("audit", "plan.toml", "--no-remedy", "--jobs", "1", "--json")
+    assert not any(row["reason"] for row in json.loads(out)["findings"])
 
 
 BANDED = """

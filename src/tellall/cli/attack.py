@@ -11,6 +11,7 @@ from tellall.cli.options import (
     AsJson,
     BandsFile,
     Device,
+    MayInclude,
     Out,
     Quiet,
     Reveal,
@@ -43,9 +44,6 @@ About = Annotated[
 ]
 Missing = Annotated[
     int | None, typer.Option("--missing", help="How many people the releases count who are not in the file.")
-]
-MayInclude = Annotated[
-    bool, typer.Option("--may-include", help="The file holds people who may not be in the releases.")
 ]
 Prior = Annotated[float | None, typer.Option("--prior", help="The rate of the secret, if it is known.")]
 

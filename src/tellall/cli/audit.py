@@ -21,6 +21,7 @@ from tellall.cli.options import (
     DropGaps,
     Jobs,
     Kind,
+    MayInclude,
     PlanSeed,
     Quiet,
     Reveal,
@@ -140,6 +141,7 @@ def audit(
     no_remedy: NoRemedy = False,
     force: Force = False,
     drop_gaps: DropGaps = False,
+    may_include: MayInclude = False,
     kind: Kind = None,
     policy: PolicyFile = None,
     markdown: Markdown = None,
@@ -159,9 +161,9 @@ def audit(
     the reason.
 
     where = "sex = 'f'" in a release says which people it is about. Releases about different people are solved
-    together. known, known_people and known_secrets say what an attacker knows. [[attackers]] lists several;
-    the page shows the worst first. [[published]] lists files published before, judged together with the new
-    ones.
+    together. known, known_people and known_secrets say what an attacker knows, may_include that nobody knows
+    who of the people is in the releases (--may-include: for every attacker). [[attackers]] lists several; the
+    page shows the worst first. [[published]] lists files published before, judged together with the new ones.
 
     If the plan does not pass, the verdict is written first. Then tellall looks for the cheapest change of the
     plan that passes, and for what each part of the plan gives away; both are added to the page.
@@ -199,7 +201,7 @@ def audit(
     curator = None if key is None else CuratorKey.read(key)
     rules = None if policy is None else Policy.read(policy)
     how: _How = {"drop_gaps": drop_gaps, "kind": kind}
-    people, chosen, outputs = _asked(plan, data, acro, secret, seed, talk, how)
+    people, chosen, outputs = _asked(plan, data, acro, secret, seed, talk, how, may_include=may_include)
     checked = None if curator is None else curator.check(chosen.data_file(data))
     chosen = chosen if rules is None else rules.under(chosen)
     known = chosen.not_checked
@@ -219,6 +221,7 @@ def audit(
     asked += ["--acro", acro.name] if acro is not None else []
     asked += ["--policy", policy.name] if policy is not None else []
     asked += reading(drop_gaps=drop_gaps, kind=kind)
+    asked += ["--may-include"] if may_include else []
     pieces = "attacks" if chosen.by is None else "areas"
     work = folder / ".work" if chosen.by is None else kept_beside(folder)
     began = monotonic()
@@ -305,8 +308,11 @@ def _asked(
     seed: int | None,
     talk: Console,
     how: _How,
+    *,
+    may_include: bool,
 ) -> tuple[Dataset, plans.Plan, OutputFolder | None]:
     """The people, what is attacked, and the outputs of ACRO in it."""
+    from tellall.experiment.plans.attacker import INSIDER
     from tellall.experiment.plans.plan import Plan
     from tellall.release.folders import read_folder
 
@@ -314,22 +320,29 @@ def _asked(
         raise invalid("--secret", "left out with a plan, which names it", secret)
     if plan is not None:
         chosen = read_plan(plan, data, seed, talk, **how)
+        if may_include:
+            every = tuple(replace(one, may_include=True) for one in chosen.attackers)
+            chosen = replace(chosen, attackers=every)
         people = chosen.dataset(data)
     else:
         assert acro is not None
-        people = _people_of(acro, data, secret, talk, how)
-        chosen = Plan((), seed=seed or 0, steps=False, **how)
+        people = _people_of(acro, data, secret, talk, how, may_include=may_include)
+        attackers = (replace(INSIDER, may_include=may_include),)
+        chosen = Plan((), seed=seed or 0, steps=False, attackers=attackers, **how)
         chosen = replace(chosen, data=(data or Path()).name, secret=people.secret_name)
     if acro is None:
         return people, chosen, None
-    folder = read_folder(acro, people, bands=chosen.bands)
+    some = any(one.may_include for one in chosen.attackers)
+    folder = read_folder(acro, people, bands=chosen.bands, may_include=some)
     chosen = chosen.with_outputs(folder)
     for one in folder.skipped:
         talk.print(f"Not read: {one}")
     return people, chosen, folder
 
 
-def _people_of(acro: Path, data: Path | None, secret: str | None, talk: Console, how: _How) -> Dataset:
+def _people_of(
+    acro: Path, data: Path | None, secret: str | None, talk: Console, how: _How, *, may_include: bool
+) -> Dataset:
     """The people that outputs are about, with the secret that most outputs are about."""
     from tellall.people.dataset import Dataset
     from tellall.people.readers import read_table
@@ -341,10 +354,10 @@ def _people_of(acro: Path, data: Path | None, secret: str | None, talk: Console,
     names = [str(name) for name in (table if isinstance(table, dict) else table.columns)]
     chosen = likely_secret(acro, names) if secret is None else secret
     everything = Dataset.from_frame(table, secret=chosen, **how)
-    found = read_folder(acro, everything)
+    found = read_folder(acro, everything, may_include=may_include)
     if not found.outputs:
-        reasons = "; ".join(map(str, found.skipped[:3])) or "none"
-        raise invalid("--acro", "a folder with an output that can be read", reasons)
+        reasons = "; ".join(map(str, found.skipped[:3])) or "no outputs"
+        raise invalid("--acro", "a folder with an output that can be read", "none", f"Not read: {reasons}")
     public = columns_used(found, everything.public)
     talk.print(f"The secret is {chosen}; the attacker knows {', '.join(public)}.")
     return Dataset.from_frame(table, secret=chosen, public=public, **how)

@@ -42,6 +42,7 @@ __all__ = [
     "Html",
     "Jobs",
     "Kind",
+    "MayInclude",
     "Out",
     "OutPage",
     "PlanFile",
@@ -91,6 +92,9 @@ BandsFile = Annotated[
     typer.Option(
         "--bands", metavar="FILE", help="What labels of tables mean: a TOML file with [bands.COLUMN]."
     ),
+]
+MayInclude = Annotated[
+    bool, typer.Option("--may-include", help="The file holds people who may not be in the releases.")
 ]
 Html = Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Also write a page.")]
 PlanFile = Annotated[Path, typer.Argument(metavar="PLAN.toml", help="The plan; tellall init writes one.")]

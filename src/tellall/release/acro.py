@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -61,6 +61,7 @@ def read_acro(
     *,
     secret: str | None = None,
     where: Mapping[str, str] | None = None,
+    may_include: bool = False,
 ) -> OutputFolder:
     """The outputs of an ACRO folder as releases about these people.
 
@@ -75,6 +76,8 @@ def read_acro(
     where
         The people each output is about, by its id. Needed only if that is not everybody and the command does
         not say so.
+    may_include
+        Whether tables leave out some of the people, and nobody knows whom.
 
     Notes
     -----
@@ -86,7 +89,7 @@ def read_acro(
     """
     path, view = Path(folder), as_public(public)
     document, entries = _entries(path)
-    known = _know(entries, public, view, secret)
+    known = replace(_know(entries, public, view, secret), may_include=may_include)
     threshold = _threshold(path)
     said = dict(where or {})
     outputs: list[Output] = []
@@ -102,7 +105,9 @@ def read_acro(
                 skipped.append(NotRead(name, one_line(str(error), 300), not entry.is_summary()))
     assert known.secret is not None
     made_by = f"ACRO {one_line(document.get('version', 'of unknown version'), 40)}"
-    return OutputFolder(tuple(outputs), tuple(skipped), known.secret, known.meaning or (), made_by)
+    return OutputFolder(
+        tuple(outputs), tuple(skipped), known.secret, known.meaning or (), made_by, may_include
+    )
 
 
 def shared_variable(folder: str | Path, names: Sequence[str]) -> str | None:

@@ -95,15 +95,14 @@ def from_crosstab(
     >>> from_crosstab(pd.crosstab(table.ill, table.sex), people)
     Release of 1 chosen 2-way table: 4 values; exact
     """
-    known = TableContext.of(public, secret, meaning).among(where)
+    given = TableContext.of(public, secret, meaning)
+    known = replace(given, may_include=may_include).among(where)
     grid, told = grid_of_frame(frame), [bands] if isinstance(bands, Bands) else list(bands)
     for each in told:
         if each.column not in grid.names:
             raise invalid("bands", "about columns of the table", f"'{each.column}'")
     grid = explained(grid, told)
-    release = release_of_grid(
-        grid, known, protect, absent=absent, normalize=normalize, may_include=may_include
-    )
+    release = release_of_grid(grid, known, protect, absent=absent, normalize=normalize)
     return release if where is None else release.about(where)
 
 
@@ -123,7 +122,6 @@ def release_of_grid(
     *,
     absent: str = "zero",
     normalize: str | None = None,
-    may_include: bool = False,
 ) -> Release:
     """The release of a printed table; see `from_crosstab`."""
     one_of("absent", absent, ("zero", "unknown"))
@@ -139,7 +137,7 @@ def release_of_grid(
     shares = _shares(grid, variables, normalize, blurred=blurred)
     if shares is not None and table.overlaps:
         raise invalid("frame", "a table of counts, where categories overlap", "a table of shares")
-    if may_include:
+    if known.may_include:
         if shares is not None:
             raise invalid(
                 "may_include", "left out for shares, since nobody knows of whom", "a table of shares"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -79,6 +79,9 @@ class Description(Record):
 
     schema_version: Literal[2] = VERSION
     secret: Annotated[str, Meaning("The column that must stay secret.", longest=1000)] = ""
+    may_include: Annotated[
+        bool, Meaning("Whether tables leave out some of the people, and nobody knows whom.")
+    ] = False
     bands: Annotated[
         dict[str, ColumnCoding], Meaning("What labels mean, by column, where they do not say it.")
     ] = field(default_factory=dict)
@@ -100,10 +103,12 @@ def read_described(
 ) -> OutputFolder:
     """The tables of a folder as releases about these people, read as its ``tables.toml`` says.
 
-    ``bands`` says what labels of columns mean of which the file says nothing in ``[bands]``.
+    ``bands`` says what labels of columns mean of which the file says nothing in ``[bands]``, and
+    ``may_include`` that tables leave out some of the people, if the file does not.
     """
     document = _description(folder / DESCRIPTION)
-    given = TableContext.of(public, secret or document.secret or None)
+    some = may_include or document.may_include
+    given = replace(TableContext.of(public, secret or document.secret or None), may_include=some)
     if given.secret is None:
         raise invalid("secret", f"named in {DESCRIPTION}", "nothing")
     told = (
@@ -119,14 +124,15 @@ def read_described(
         name = one_line(entry.name or entry.file, 80)
         try:
             path = files.fits_inside(folder, entry.file, what="file")
-            release = _read(path, entry, known, told, may_include=may_include)
+            release = _read(path, entry, known, told)
             outputs.append(Output(name, release, files=(path,)))
             if entry.kind == "coefficients" and not says_all(release) and _errors_at(path, entry) is not None:
                 skipped.append(NotRead.errors_of(name, _UNREAD))
         except TellallError as error:
             skipped.append(NotRead(name, one_line(str(error), 300)))
     assert known.secret is not None
-    return OutputFolder(tuple(outputs), tuple(skipped), known.secret, known.meaning or (), DESCRIPTION)
+    meaning = known.meaning or ()
+    return OutputFolder(tuple(outputs), tuple(skipped), known.secret, meaning, DESCRIPTION, some)
 
 
 def _description(path: Path) -> Description:
@@ -153,9 +159,9 @@ def _with_meaning(given: TableContext, folder: Path, tables: Sequence[DescribedT
                 if name == given.secret:
                     shown |= {label for label in grid.labels(at) if label.lower() not in TOTALS}
     if any(entry.kind in _AMOUNTS for entry in tables):
-        return TableContext(given.public, given.secret, ())  # a secret with means or sums is a real number
+        return replace(given, meaning=())  # a secret with means or sums is a real number
     meaning = sort_values(sorted(shown)) if len(shown) > 1 else ("0", "1")
-    return TableContext(given.public, given.secret, meaning)
+    return replace(given, meaning=meaning)
 
 
 def _grid(path: Path, entry: DescribedTable, known: TableContext) -> Grid:
@@ -171,9 +177,7 @@ def _grid(path: Path, entry: DescribedTable, known: TableContext) -> Grid:
     return grid
 
 
-def _read(
-    path: Path, entry: DescribedTable, known: TableContext, told: Sequence[Bands], *, may_include: bool
-) -> Release:
+def _read(path: Path, entry: DescribedTable, known: TableContext, told: Sequence[Bands]) -> Release:
     listed = entry.protect if isinstance(entry.protect, list) else [entry.protect]
     protect: list[Protection] = [catalogue.build("protection", plain) for plain in listed]
     people = known.among(entry.where or None)
@@ -193,7 +197,6 @@ def _read(
             protect,
             absent=entry.absent,
             normalize=entry.normalize or None,
-            may_include=may_include,
         )
     return release.about(entry.where) if entry.where else release
 

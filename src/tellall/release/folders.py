@@ -36,7 +36,7 @@ def read_folder(
     ``bands`` says what labels of described tables mean.
     """
     if is_acro(folder):
-        return read_acro(folder, public, secret=secret)
+        return read_acro(folder, public, secret=secret, may_include=may_include)
     if is_described(folder):
         return read_described(folder, public, secret=secret, may_include=may_include, bands=bands)
     rule = f"one that ACRO wrote, with {RESULTS}, or one with {DESCRIPTION}"

@@ -67,6 +67,8 @@ class OutputFolder:
         The variable that they are about, and its values in the order of their codes.
     made_by
         What wrote the folder, with its version if known.
+    may_include
+        Whether tables leave out some of the people, and nobody knows whom.
     """
 
     outputs: tuple[Output, ...]
@@ -74,6 +76,7 @@ class OutputFolder:
     secret: str
     meaning: tuple[str, ...]
     made_by: str = ""
+    may_include: bool = False
 
     @property
     def releases(self) -> tuple[Release, ...]:

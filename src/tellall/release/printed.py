@@ -31,12 +31,14 @@ Codes = tuple[int, ...]  # of a cell: the category of each variable, the secret'
 class TableContext:
     """What is known before a table is read: the people, and the secret's name and values if known.
 
-    ``meaning`` lists the secret's values. It is empty for real numbers and None if not known.
+    ``meaning`` lists the secret's values. It is empty for real numbers and None if not known. With
+    ``may_include`` nobody knows which of the people are in a table.
     """
 
     public: Public
     secret: str | None
     meaning: tuple[str, ...] | None
+    may_include: bool = False
 
     @classmethod
     def of(cls, public: Any, secret: str | None = None, meaning: Sequence[Any] | None = None) -> TableContext:

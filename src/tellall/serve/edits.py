@@ -33,7 +33,7 @@ Entry = dict[str, Any]
 _FIRST = re.compile(r"^\[\[releases\]\]", re.MULTILINE)
 _NOTES = re.compile(r"^(?:#[^\n]*\n|[ \t]*\n)+\Z", re.MULTILINE)  # comments that lead to the releases
 _MOST_RELEASES = _MOST_ATTACKERS = 20
-_KNOWN = ("known", "known_people", "known_secrets")
+_KNOWN = ("known", "known_people", "known_secrets", "may_include")
 
 # protections that a card offers, each made from one number: kind, its key, words, a first value
 OFFERED: tuple[tuple[str, str, str, str], ...] = (

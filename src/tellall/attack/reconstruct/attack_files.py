@@ -181,6 +181,7 @@ def attack_files(
         people, folder = _folder(paths, Path(public), secret, bands, may_include=may_include)
         loaded = list(folder.releases)
         names, skipped = [output.id for output in folder.outputs], list(folder.skipped)
+        may_include = folder.may_include
     else:
         if secret is not None:
             raise invalid("--secret", "left out, as a release says what it is about", secret)

@@ -43,6 +43,10 @@ KnownSecrets = Annotated[
     float, Field(ge=0, lt=1, description="The share of those whose secret the attacker already knows.")
 ]
 
+MayInclude = Annotated[
+    bool, Field(description="Whether the attacker does not know which of these people are in the releases.")
+]
+
 
 class PlanAttacker(_Strict):
     """Somebody who attacks the releases, and what they know."""
@@ -51,6 +55,7 @@ class PlanAttacker(_Strict):
     known: Known = None
     known_people: KnownPeople = 1.0
     known_secrets: KnownSecrets = 0.0
+    may_include: MayInclude = False
 
 
 class PlanPublished(_Strict):
@@ -144,6 +149,7 @@ class PlanDocument(_Strict):
     known: Known = None
     known_people: KnownPeople = 1.0
     known_secrets: KnownSecrets = 0.0
+    may_include: MayInclude = False
     attackers: Annotated[
         list[PlanAttacker], Field(max_length=20, description="Several attackers, each with a name.")
     ] = []

@@ -32,12 +32,15 @@ class Attacker:
         The share of the people whom they know; the seed decides who these are.
     known_secrets
         The share of the people they know whose secret they know already.
+    may_include
+        Whether they do not know who of these people is in a release, beyond how many at least.
     """
 
     name: str = ""
     known: tuple[str, ...] | None = None
     known_people: float = 1.0
     known_secrets: float = 0.0
+    may_include: bool = False
 
     @classmethod
     def listed(cls, document: Any) -> tuple[Attacker, ...]:
@@ -49,14 +52,15 @@ class Attacker:
                 None if entry.known is None else tuple(entry.known),
                 entry.known_people,
                 entry.known_secrets,
+                entry.may_include,
             )
             for number, entry in enumerate(entries, 1)
         )
 
     @property
     def knows_all(self) -> bool:
-        """Whether they know every public column of everybody, and nobody's secret."""
-        return self.known is None and self.known_people == 1 and self.known_secrets == 0
+        """Whether they know every public column of everybody, who is in the data, and nobody's secret."""
+        return replace(self, name="") == INSIDER
 
     def unknown_columns(self, public: Public) -> list[InvalidInput]:
         """The errors for columns that the people do not have."""
@@ -80,6 +84,7 @@ class Attacker:
         assert people.secret is not None
         known = Knowledge(
             missing=None if rows.size == people.n else people.n - rows.size,
+            may_include=self.may_include,
             secrets={int(row): people.secret[rows[row]].item() for row in np.sort(place)},
         )
         view = public if rows.size == people.n else public.take(rows)
@@ -93,7 +98,8 @@ class Attacker:
             which = ", ".join(name for name in self.known) or "no public column"
         whom = "everybody" if self.known_people == 1 else f"{100 * self.known_people:g} % of the people"
         told = f", and the {secret} of {100 * self.known_secrets:g} % of them" if self.known_secrets else ""
-        return f"knows {which} of {whom}{told}"
+        unsure = ", but not which of them are in the releases" if self.may_include else ""
+        return f"knows {which} of {whom}{told}{unsure}"
 
     def as_json(self) -> dict[str, Any]:
         """The attacker as a plan writes one."""
@@ -102,6 +108,7 @@ class Attacker:
             "known": None if self.known is None else list(self.known),
             "known_people": self.known_people,
             "known_secrets": self.known_secrets,
+            "may_include": self.may_include,
         }
 
 

@@ -319,7 +319,8 @@ secret = {secret}
 # known = ["age", "sex"]  # these public columns and no others
 # known_people = 0.9      # of nine people in ten; the others are strangers
 # known_secrets = 0.01    # and the secret of one in a hundred of them
-# Instead of these three, several attackers; the audit answers for each:
+# may_include = true      # but not which of them are in the releases
+# Instead of these four, several attackers; the audit answers for each:
 # [[attackers]]           # put these at the end of the file
 # name = "neighbour"
 # known = ["age", "sex"]

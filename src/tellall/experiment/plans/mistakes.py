@@ -153,7 +153,10 @@ def short(value: object) -> str:
 def ambiguous(document: Any) -> list[Problem]:
     """Keys that say twice what an attacker knows, and conditions that cannot be read."""
     found: list[Problem] = []
-    if document.attackers and {"known", "known_people", "known_secrets"} & document.model_fields_set:
+    if (
+        document.attackers
+        and {"known", "known_people", "known_secrets", "may_include"} & document.model_fields_set
+    ):
         found.append(("known", "belongs under an attacker where [[attackers]] are listed."))
     names = [one.name for one in document.attackers if one.name]
     if len(set(names)) < len(names):

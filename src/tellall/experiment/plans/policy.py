@@ -113,10 +113,8 @@ class Policy:
         attackers = plan.attackers
         if self.attackers:
             own = [replace(one, name=one.name or "as planned") for one in plan.attackers]
-            known = {(one.known, one.known_people, one.known_secrets) for one in own}
-            more = [
-                one for one in self.attackers if (one.known, one.known_people, one.known_secrets) not in known
-            ]
+            known = {replace(one, name="") for one in own}
+            more = [one for one in self.attackers if replace(one, name="") not in known]
             attackers = (*(own if more else plan.attackers), *more)
         return replace(
             plan,

@@ -10,13 +10,20 @@ from typing import Any
 from tellall.attack.prove.row_files import RowsFound
 from tellall.core.checks import one_of
 from tellall.core.records import VERSION, Record, schema_of
+from tellall.experiment.studies import CalibrationFound, SweepFound
 from tellall.people.bands import ColumnCodings
 from tellall.release.described import Description
 
 __all__ = ["NAMES", "load"]
 
-_RECORDS: dict[str, type[Record]] = {"bands": ColumnCodings, "folder": Description, "rows": RowsFound}
-NAMES = ("plan", "release", "audit", "sweep", "calibrate", "policy", *_RECORDS)
+_RECORDS: dict[str, type[Record]] = {
+    "bands": ColumnCodings,
+    "folder": Description,
+    "rows": RowsFound,
+    "sweep": SweepFound,
+    "calibrate": CalibrationFound,
+}
+NAMES = ("plan", "release", "audit", "policy", *_RECORDS)
 
 
 def load(name: str) -> dict[str, Any]:
@@ -27,7 +34,7 @@ def load(name: str) -> dict[str, Any]:
     >>> load("release")["title"]
     'tellall release'
     """
-    from tellall.core.schemas import documents, plans, studies  # they load pydantic
+    from tellall.core.schemas import documents, plans  # they load pydantic
 
     one_of("name", name, NAMES)
     if name in _RECORDS:
@@ -35,8 +42,6 @@ def load(name: str) -> dict[str, Any]:
     room = {
         "plan": plans,
         "policy": plans,
-        "sweep": studies,
-        "calibrate": studies,
     }.get(name, documents)
     model = getattr(room, f"{name.capitalize()}Document")
     return {

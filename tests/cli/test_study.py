@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from tellall.core.errors import NoAnswer, SolverFailed, TooLittlePower
-from tellall.core.schemas.studies import CalibrateDocument, SweepDocument
+from tellall.core.records import read
+from tellall.experiment.studies import CalibrationFound, SweepFound
 
 PLAN = """
 data = "people.csv"
@@ -69,7 +70,7 @@ def test_a_sweep_writes_its_page_and_its_table(tellall):
         "sweep.parquet",
     ]
     text = Path("out/sweep.json").read_text(encoding="utf-8")
-    assert SweepDocument.model_validate_json(text)
+    assert read(SweepFound, text, what="sweep")
     document = json.loads(text)
     columns = list(document["releases"][0]["rows"][0])
     with Path("out/sweep.csv").open(encoding="utf-8") as file:
@@ -129,7 +130,7 @@ def test_a_calibration_answers_keeps_the_limit_and_repeats(tellall):
     code, out, err = tellall(*arguments)
     assert (code, err) == (0, "")
     document = json.loads(out)
-    assert CalibrateDocument.model_validate_json(out)
+    assert read(CalibrationFound, out, what="calibration")
     found = document["releases"][0]
     assert found["interval"][1] <= 0.3 == document["max_advantage"]
     assert found["evaluations"] == len(found["history"]) <= 15
@@ -181,7 +182,7 @@ def test_studies_keep_to_the_limit_on_people_exposed(tellall):
     assert code == 0, err
     assert out.partition(": ")[2].startswith("None of these is enough. ")
     assert "people proved\n  fail" in out or "people exposed\n  fail" in out
-    document = SweepDocument.model_validate_json(Path("out/sweep.json").read_text(encoding="utf-8"))
+    document = read(SweepFound, Path("out/sweep.json").read_text(encoding="utf-8"), what="sweep")
     assert document.exposed_limit == 0
     assert max(row.learnt for row in document.releases[0].rows) > 0
     assert "--decoder posterior" in document.command
@@ -216,13 +217,13 @@ def test_studies_of_areas_keep_to_the_schemas(tellall):
     common = ("--jobs", "1", "--json", *QUICK)
     code, out, err = tellall("sweep", "people.toml", "--scales", "4", "--repeats", "1", *common)
     assert code == 0, err
-    (release,) = SweepDocument.model_validate_json(out).releases
+    (release,) = read(SweepFound, out, what="sweep").releases
     assert release.by == "a"
     assert len(release.areas) == 2
     assert release.secret == "ill"
     code, out, err = tellall("calibrate", "people.toml", "--max-advantage", "0.45", "--draws", "2", *common)
     assert code == 0, err
-    document = CalibrateDocument.model_validate_json(out)
+    document = read(CalibrationFound, out, what="calibration")
     assert document.by == document.releases[0].by == "a"
 
 
@@ -258,7 +259,7 @@ def test_regressions_of_a_real_secret_are_swept_and_calibrated(tellall):
     )
     assert (code, "off by" in out) == (0, True), err
     document = json.loads(Path("out/sweep.json").read_text(encoding="utf-8"))
-    assert SweepDocument.model_validate(document)
+    assert read(SweepFound, document, what="sweep")
     assert document["releases"][0]["real"] is True
     assert document["releases"][0]["secret"] == "rate"
     assert "unit of rate" in Path("out/sweep.html").read_text(encoding="utf-8")
@@ -266,7 +267,7 @@ def test_regressions_of_a_real_secret_are_swept_and_calibrated(tellall):
         "calibrate", "counties.toml", "--max-advantage", "2", "--draws", "3", "--json", "-o", "out"
     )
     assert code == 0, err
-    assert CalibrateDocument.model_validate_json(out)
+    assert read(CalibrationFound, out, what="calibration")
     assert "unit of rate" in Path("out/calibrate.html").read_text(encoding="utf-8")
 
 

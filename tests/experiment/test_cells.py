@@ -281,7 +281,7 @@ def test_bits_are_left_to_the_attacks():
 def test_sweeps_and_calibrations_judge_the_same():
     people = dominated()
     swept = ta.sweep(people, ta.Sums(2), [None, ta.Gaussian], scales=[1.0, 20_000.0], repeats=2)
-    words = {row["protection"]: (row["verdict"], row["decided"]) for row in swept.rows}
+    words = {row.protection: (row.verdict, row.decided) for row in swept.rows}
     exact, quiet, loud = words.values()
     assert exact == quiet == ("fail", "contributors known too well")
     assert loud[0] != "fail"
@@ -330,7 +330,7 @@ def test_the_point_of_a_slider_is_judged_the_same():
     setting = Setting(dominated())
     (outcome,) = Trial(setting, (Planned("numbers", ta.Sums(2)),)).run_all(["least-squares"])
     (row,) = points.rows_of("", None, 0.0, [outcome], Limits(0.05))
-    assert row["verdict"] == "fail"
+    assert row.verdict == "fail"
 
 
 @pytest.mark.parametrize(

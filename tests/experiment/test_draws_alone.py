@@ -191,5 +191,5 @@ def test_more_draws_do_not_turn_review_into_pass(protect: Protection) -> None:
         )
         for repeats in (1, 2)
     )
-    assert one.rows[0]["verdict"] == several.rows[0]["verdict"] == "review"
+    assert one.rows[0].verdict == several.rows[0].verdict == "review"
     assert one.outcomes[0].status.word == several.outcomes[0].status.word != "solved"

@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -6,10 +7,13 @@ import pytest
 
 import tellall as ta
 from tellall.attack.reconstruct import decoders
+from tellall.core.records import read
 from tellall.experiment import study_areas as room
+from tellall.experiment.answers import least_enough, worst_row
 from tellall.experiment.areas import _study_key
+from tellall.experiment.studies import CalibrationFound, SweepFound
 from tellall.people.areas import split
-from tellall.report.areas import swept_areas, swept_lines
+from tellall.report.studied_areas import swept_lines
 from tellall.report.study_page import render_calibration, render_sweep
 
 QUICK = {"decoders": ["least-squares"], "repeats": 3}
@@ -61,22 +65,22 @@ def test_numbers_do_not_depend_on_the_number_of_processes(people, done):
 
 def test_totals_count_every_person_once(done):
     measured = [area for area in done.areas if area.sweep is not None]
-    assert done.whole.people == sum(area.people for area in measured) == 30
-    for row in done.whole.rows:
+    assert done.people == sum(area.people for area in measured) == 30
+    for row in done.rows:
         parts = []
         for area in measured:
-            own = [one for one in area.sweep.rows if one["protection"] == row["protection"]]
-            asked = [one for one in own if one["decoder"] == row["decoder"]]
+            own = [one for one in area.sweep.rows if one.protection == row.protection]
+            asked = [one for one in own if one.decoder == row.decoder]
             # an area in which no public column tells people apart has no informed attack
-            parts.append((area.people, asked[0] if asked else max(own, key=lambda one: one["advantage"])))
-        assert row["accuracy"] == pytest.approx(sum(n * part["accuracy"] for n, part in parts) / 30)
-        assert row["exposed"] == pytest.approx(sum(part["exposed"] for _, part in parts))
-        assert row["loss"] == pytest.approx(np.mean([part["loss"] for _, part in parts]))
-        assert row["low"] <= row["advantage"] <= row["high"]
-        assert row["accuracy_low"] <= row["accuracy"] <= row["accuracy_high"]
+            parts.append((area.people, asked[0] if asked else max(own, key=lambda one: one.advantage)))
+        assert row.accuracy == pytest.approx(sum(n * part.accuracy for n, part in parts) / 30)
+        assert row.exposed == pytest.approx(sum(part.exposed for _, part in parts))
+        assert row.loss == pytest.approx(np.mean([part.loss for _, part in parts]))
+        assert row.low <= row.advantage <= row.high
+        assert row.accuracy_low <= row.accuracy <= row.accuracy_high
         # in each area the luckiest baseline counts, over all people one
-        assert row["advantage"] >= sum(n * part["advantage"] for n, part in parts) / 30 - 1e-9
-    assert sum(row["frontier"] for row in done.whole.rows) >= 1
+        assert row.advantage >= sum(n * part.advantage for n, part in parts) / 30 - 1e-9
+    assert sum(row.frontier for row in done.rows) >= 1
 
 
 def test_a_decoder_too_slow_for_an_area_is_replaced(monkeypatch):
@@ -84,13 +88,13 @@ def test_a_decoder_too_slow_for_an_area_is_replaced(monkeypatch):
     monkeypatch.setitem(decoders.TRIED, "lp", 12)
     few = people_in({"<b>a": 18, "c": 12})
     found = ta.sweep_areas(few, ta.Marginals(2), [None], by="town")
-    tried = {area.name: {row["decoder"] for row in area.sweep.rows} for area in found.areas}
+    tried = {area.name: {row.decoder for row in area.sweep.rows} for area in found.areas}
     assert tried["c"] - tried["<b>a"] == {"lp"}
     areas = {area.name: area.sweep.rows for area in found.areas}
-    whole = next(row for row in found.whole.rows if row["decoder"] == "lp")
-    listed = next(row for row in areas["c"] if row["decoder"] == "lp")
-    best = max(areas["<b>a"], key=lambda row: row["advantage"])["accuracy"]
-    assert whole["accuracy"] == pytest.approx((12 * listed["accuracy"] + 18 * best) / 30)
+    whole = next(row for row in found.rows if row.decoder == "lp")
+    listed = next(row for row in areas["c"] if row.decoder == "lp")
+    best = max(areas["<b>a"], key=lambda row: row.advantage).accuracy
+    assert whole.accuracy == pytest.approx((12 * listed.accuracy + 18 * best) / 30)
 
 
 def test_a_stopped_sweep_goes_on_and_only_what_is_missing_is_computed(people, done, tmp_path, monkeypatch):
@@ -150,54 +154,42 @@ def test_calibrations_of_areas_are_those_of_each_alone(people, tmp_path):
     assert [area.name for area in found.areas if area.reason] == ["one"]
     area = next(area for area in split(people, "town") if area.name == "c")
     alone = ta.calibrate(area.dataset, ta.Marginals(2), ta.Gaussian, 0.45, rng=mine["c"].seed, **options)
-    assert mine["c"].answer == json.loads(json.dumps(alone.as_json()))
-    scales = [area.answer["scale"] for area in found.areas if area.answer]
+    assert mine["c"].calibration.as_json() == json.loads(json.dumps(alone.as_json()))
+    scales = [area.answer.scale for area in found.areas if area.answer]
     assert scales == sorted(scales, reverse=True)
     assert found.scale == scales[0]
-    assert found.together.whole.people == 30
-    assert found.worst["protection"] == found.protection
+    assert found.people == 30
+    assert found.together.protection == found.protection
     assert str(found).startswith("One noise for")
     again = ta.calibrate_areas(
         people, ta.Marginals(2), ta.Gaussian, 0.45, by="town", work=tmp_path, **options
     )
     assert again.as_json() == found.as_json()
-    document = {
-        "tellall": "0",
-        "versions": {},
-        "command": "x",
-        "data": "people.csv",
-        "by": "town",
-        "real": False,
-        "family": "Gaussian",
-        "max_advantage": 0.45,
-        "seed": 0,
-        "releases": [{"name": "tables", **found.as_json()}],
-        "skipped": [],
-    }
-    page = render_calibration(json.loads(json.dumps(document)))
+    document = CalibrationFound(
+        data="people.csv",
+        seed=0,
+        by="town",
+        secret="ill",
+        real=False,
+        family="Gaussian",
+        max_advantage=0.45,
+        releases=(replace(found, name="tables"),),
+        skipped=(),
+    )
+    page = render_calibration(read(CalibrationFound, json.dumps(document.as_json()), what="calibration"))
     assert "&lt;b&gt;a" in page
     assert "<b>a" not in page
 
 
 def test_the_page_and_the_terminal_show_the_worst_areas(done):
-    release = json.loads(json.dumps({"name": "tables", **done.as_json()}))
+    release = replace(done, name="tables")
     lines = swept_lines(release)
     assert lines[0] == "30 people in 4 areas by town, 1 of them not measured"
     assert lines[1].startswith("town")
     assert max(map(len, lines)) <= 80
     assert sum(line.startswith("town") for line in lines) == 2  # the table takes two parts
-    document = {
-        "tellall": "0",
-        "versions": {},
-        "command": "x",
-        "data": "people.csv",
-        "seed": 0,
-        "repeats": 3,
-        "limit": 0.05,
-        "warning": "w",
-        "releases": [release],
-    }
-    page = render_sweep(document)
+    document = SweepFound(data="people.csv", seed=0, repeats=3, limit=0.05, warning="w", releases=(release,))
+    page = render_sweep(read(SweepFound, json.dumps(document.as_json()), what="sweep"))
     assert "Area by area: town" in page
     assert "for one row replaced within its area" in page
     assert "&lt;b&gt;a" in page
@@ -206,25 +198,17 @@ def test_the_page_and_the_terminal_show_the_worst_areas(done):
 
 def test_the_worst_row_of_an_area_is_that_of_the_largest_advantage(done):
     """A narrow row of a well protected release has the higher lower end; it is not the worst."""
-    release = json.loads(json.dumps({"name": "tables", **done.as_json()}))
-    area = next(one for one in release["areas"] if len(one["rows"]) > 1)
-    narrow, wide = area["rows"][:2]
-    area["rows"] = [
-        narrow | {"advantage": 0.0, "low": 0.0, "high": 0.0, "verdict": "pass"},
-        wide | {"advantage": 0.3, "low": -0.1, "high": 0.6, "verdict": "review"},
-    ]
-    shown = swept_areas({**release, "areas": [area]})
-    assert shown is not None
-    assert shown["shown"][0]["advantage"] == 0.3
-    assert shown["shown"][0]["enough"] == narrow["protection"]
-    area["rows"][0]["verdict"] = "fail"  # more people than the plan allows
-    crowded = swept_areas({**release, "areas": [area]})
-    assert crowded is not None
-    assert crowded["shown"][0]["enough"] is None
+    area = next(one for one in done.areas if len(one.rows) > 1)
+    narrow, wide = area.rows[:2]
+    narrow = replace(narrow, advantage=0.0, low=0.0, high=0.0, verdict="pass")
+    wide = replace(wide, advantage=0.3, low=-0.1, high=0.6, verdict="review")
+    assert worst_row(replace(area, rows=(narrow, wide))).advantage == 0.3
+    assert least_enough((narrow, wide)) == narrow
+    assert least_enough((replace(narrow, verdict="fail"), wide)) is None  # more people than allowed
 
     def made(name, *rows):
-        chosen = [{"advantage": advantage, "low": low} for advantage, low in rows]
-        return room.StudiedArea(name, 30, 0, sweep=SimpleNamespace(rows=chosen))
+        chosen = [SimpleNamespace(advantage=advantage, low=low) for advantage, low in rows]
+        return room.SweptArea(name=name, people=30, seed=0, sweep=SimpleNamespace(rows=chosen))
 
     areas = [made("mixed", (0.0, 0.0), (0.3, -0.1)), made("surely", (0.1, 0.05)), made("none", (0.0, -0.05))]
     assert [area.name for area in room._worst_first(areas)] == ["surely", "none", "mixed"]
@@ -279,9 +263,9 @@ def test_noise_that_is_not_enough_for_all_people_says_so(monkeypatch, tmp_path):
     found = ta.calibrate_areas(people, ta.Marginals(3), ta.Gaussian, 0.02, **options)
     assert found.scale == 0
     assert [area.name for area in found.areas if area.answer] == ["t0"]
-    assert found.worst["low"] > 0.02
+    assert found.together.low > 0.02
     assert not found.enough
-    assert found.warnings[0].startswith("This is not enough: over all 88 people")
+    assert found.warnings[1].startswith("This is not enough: over all 88 people")
     assert "none is needed" not in str(found)
     assert "One noise for 1 area by town" in str(found)
     assert "6 areas, 5 with too few people to tell, 1 where everybody has the same secret" in str(found)

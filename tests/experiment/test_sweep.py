@@ -30,7 +30,7 @@ def found() -> ta.Sweep:
 
 
 def test_a_row_for_each_protection_and_decoder(found: ta.Sweep) -> None:
-    names = [row["protection"] for row in found.rows]
+    names = [row.protection for row in found.rows]
     assert names == [
         "exact",
         "Gaussian(std=2)",
@@ -38,38 +38,37 @@ def test_a_row_for_each_protection_and_decoder(found: ta.Sweep) -> None:
         "Laplace(scale=2)",
         "Laplace(scale=40)",
     ]
-    assert [row["draws"] for row in found.rows] == [1, 5, 5, 5, 5]
-    assert found.rows[3]["std"] == pytest.approx(2 * math.sqrt(2))
+    assert [row.draws for row in found.rows] == [1, 5, 5, 5, 5]
+    assert found.rows[3].std == pytest.approx(2 * math.sqrt(2))
 
 
 def test_more_noise_less_advantage_more_error(found: ta.Sweep) -> None:
     exact, some, much = found.rows[:3]
-    assert exact["advantage"] > some["advantage"] > much["advantage"]
-    assert exact["loss"] == 0 < some["loss"] < much["loss"]
-    assert some["loss"] == pytest.approx(2 * math.sqrt(2 / math.pi), rel=0.1)
+    assert exact.advantage > some.advantage > much.advantage
+    assert exact.loss == 0 < some.loss < much.loss
+    assert some.loss == pytest.approx(2 * math.sqrt(2 / math.pi), rel=0.1)
     for row in found.rows:
-        assert row["low"] <= row["advantage"] <= row["high"]
-        assert row["accuracy_low"] <= row["accuracy"] <= row["accuracy_high"]
-        assert row["advantage"] == pytest.approx(row["accuracy"] - row["baseline_accuracy"])
+        assert row.low <= row.advantage <= row.high
+        assert row.accuracy_low <= row.accuracy <= row.accuracy_high
+        assert row.advantage == pytest.approx(row.accuracy - row.baseline_accuracy)
 
 
 def test_promises_stand_beside_what_attacks_achieve(found: ta.Sweep) -> None:
     exact, some = found.rows[:2]
-    assert exact["epsilon"] is None
+    assert exact.epsilon is None
     promise = ta.guarantee_of(ta.Gaussian(2.0), TABLES, PEOPLE.public)
     assert promise is not None
-    assert some["epsilon"] == promise.epsilon
-    assert some["delta"] == promise.delta == 1e-6
+    assert some.epsilon == promise.epsilon
+    assert some.delta == promise.delta == 1e-6
 
 
 def test_the_frontier_is_marked(found: ta.Sweep) -> None:
-    assert found.frontier[0]["protection"] == "exact"
+    assert found.frontier[0].protection == "exact"
     for row in found.rows:
         beaten = any(
-            max(0, other["advantage"]) <= max(0, row["advantage"]) and other["loss"] < row["loss"]
-            for other in found.rows
+            max(0, other.advantage) <= max(0, row.advantage) and other.loss < row.loss for other in found.rows
         )
-        assert row["frontier"] == (not beaten)
+        assert row.frontier == (not beaten)
     assert str(found).count("  *") == len(found.frontier)
 
 
@@ -78,12 +77,12 @@ def test_files_hold_the_rows(found: ta.Sweep, tmp_path: Path) -> None:
 
     with found.to_csv(tmp_path / "sweep.csv").open(encoding="utf-8") as file:
         read = list(csv.DictReader(file))
-    assert [float(row["advantage"]) for row in read] == [row["advantage"] for row in found.rows]
+    assert [float(row["advantage"]) for row in read] == [row.advantage for row in found.rows]
     assert read[0]["epsilon"] == ""
     parquet = found.to_parquet(tmp_path / "it's a sweep.parquet")
     with duckdb.connect(":memory:") as connection:
         rows = connection.execute("SELECT * FROM read_parquet(?)", [str(parquet)]).fetchall()
-    assert rows == [tuple(row.values()) for row in found.rows]
+    assert rows == [tuple(row.as_json().values()) for row in found.rows]
 
 
 def test_numbers_do_not_depend_on_the_workers(found: ta.Sweep) -> None:
@@ -118,12 +117,12 @@ def test_every_kind_of_protection_is_measured() -> None:
     found = ta.sweep(PEOPLE, TABLES, chosen, repeats=2, decoders=["least-squares"])
     assert len(found.rows) == len(chosen)
     nothing_shown = found.rows[0]
-    assert nothing_shown["missing"] == 1
-    assert nothing_shown["mean_error"] is None
-    assert nothing_shown["advantage"] <= 0
-    assert nothing_shown["loss"] == pytest.approx(ta.publish(PEOPLE, TABLES).values.mean())
-    assert found.rows[6]["protection"] == "SuLQ(epsilon=1, delta=1e-06)"
-    assert found.rows[6]["std"] > 10
+    assert nothing_shown.missing == 1
+    assert nothing_shown.mean_error is None
+    assert nothing_shown.advantage <= 0
+    assert nothing_shown.loss == pytest.approx(ta.publish(PEOPLE, TABLES).values.mean())
+    assert found.rows[6].protection == "SuLQ(epsilon=1, delta=1e-06)"
+    assert found.rows[6].std > 10
 
 
 def test_protections_are_called_by_all_their_steps() -> None:
@@ -135,7 +134,7 @@ def test_protections_are_called_by_all_their_steps() -> None:
         repeats=1,
         decoders=["least-squares"],
     )
-    assert [row["family"] for row in found.rows] == [
+    assert [row.family for row in found.rows] == [
         "Suppression + Rounding",
         "Rounding",
         "Gaussian + Rounding",
@@ -150,8 +149,8 @@ def test_a_protection_that_does_not_fit_is_left_out_with_a_reason() -> None:
         repeats=2,
         decoders=["least-squares"],
     )
-    assert [row["protection"] for row in found.rows] == ["Gaussian(std=3)"]
-    assert "WalshNoise" in found.skipped[0][0]
+    assert [row.protection for row in found.rows] == ["Gaussian(std=3)"]
+    assert "WalshNoise" in found.skipped[0].protection
     assert "left out WalshNoise" in str(found)
     with pytest.raises(ta.InvalidInput, match="protections must be"):
         ta.sweep(PEOPLE, ta.Predicates("xor", ways=3), [ta.WalshNoise(std=2.0)])
@@ -163,7 +162,7 @@ def test_categories_are_swept_too() -> None:
         rng.integers(0, 2, (60, 6)), secret=np.array(list("abc"))[rng.integers(0, 3, 60)]
     )
     found = ta.sweep(people, TABLES, ta.Gaussian, scales=[1, 60], repeats=2, decoders=["least-squares"])
-    assert found.rows[0]["advantage"] > found.rows[1]["advantage"]
+    assert found.rows[0].advantage > found.rows[1].advantage
 
 
 def test_real_secrets_are_swept_in_their_own_unit() -> None:
@@ -174,11 +173,11 @@ def test_real_secrets_are_swept_in_their_own_unit() -> None:
     exact, little, much = found.rows
     assert found.real
     assert found.units == "units of a coefficient"
-    assert exact["advantage"] == pytest.approx(little["advantage"], abs=0.1)
-    assert little["advantage"] > 0.1 > much["advantage"]
-    gained = little["baseline_accuracy"] - little["accuracy"]
-    assert little["advantage"] + little["in_sample"] == pytest.approx(gained)
-    assert little["accuracy_low"] < little["accuracy"] < little["accuracy_high"]
+    assert exact.advantage == pytest.approx(little.advantage, abs=0.1)
+    assert little.advantage > 0.1 > much.advantage
+    gained = little.baseline_accuracy - little.accuracy
+    assert little.advantage + little.in_sample == pytest.approx(gained)
+    assert little.accuracy_low < little.accuracy < little.accuracy_high
     assert "%" not in str(found).splitlines()[2]
     least = ta.calibrate(people, ta.Estimator("linear", block=2), ta.Gaussian, 0.3, draws=3)
     assert least.interval[1] <= 0.3
@@ -192,9 +191,9 @@ def test_in_sample_fit_is_left_out_of_the_advantage_of_numbers() -> None:
     fit = ta.Estimator("linear", 4, intercept=True)
     (row,) = ta.sweep(people, fit, None, decoders=["auto"]).rows
     (outcome,) = ta.sweep(people, fit, None, decoders=["auto"]).outcomes
-    assert row["in_sample"] > 0
-    assert (row["advantage"], row["low"], row["high"]) == outcome.beyond_fit
-    assert row["advantage"] < outcome.advantage
+    assert row.in_sample > 0
+    assert (row.advantage, row.low, row.high) == outcome.beyond_fit
+    assert row.advantage < outcome.advantage
     assert "in-sample fit left out" in str(ta.sweep(people, fit, None, decoders=["auto"]))
 
 
@@ -209,16 +208,16 @@ def test_every_decoder_has_its_row_and_the_worst_counts(monkeypatch: pytest.Monk
 
     monkeypatch.setitem(decoders.DECODERS, "weak", weak)
     found = ta.sweep(PEOPLE, TABLES, ta.Gaussian(2.0), repeats=2, decoders=["weak", "least-squares"])
-    assert [row["decoder"] for row in found.rows] == ["weak", "least-squares"]
-    assert found.rows[0]["advantage"] < 0 < found.rows[1]["advantage"]
-    assert [row["frontier"] for row in found.rows] == [False, True]
+    assert [row.decoder for row in found.rows] == ["weak", "least-squares"]
+    assert found.rows[0].advantage < 0 < found.rows[1].advantage
+    assert [row.frontier for row in found.rows] == [False, True]
     affordable = ta.sweep(PEOPLE, TABLES, ta.Gaussian(2.0), repeats=2)
-    assert [row["decoder"] for row in affordable.rows] == ["auto", "least-squares", "lp"]
+    assert [row.decoder for row in affordable.rows] == ["auto", "least-squares", "lp"]
     auto = ta.sweep(PEOPLE, TABLES, ta.Gaussian(2.0), repeats=2, decoders="auto")
-    assert auto.rows[0]["advantage"] == pytest.approx(affordable.rows[0]["advantage"])
+    assert auto.rows[0].advantage == pytest.approx(affordable.rows[0].advantage)
     monkeypatch.setitem(decoders.TRIED, "weak", PEOPLE.n)
     tried = ta.sweep(PEOPLE, TABLES, ta.Gaussian(2.0), repeats=2)
-    assert [row["decoder"] for row in tried.rows] == ["auto", "least-squares", "lp", "weak"]
+    assert [row.decoder for row in tried.rows] == ["auto", "least-squares", "lp", "weak"]
     monkeypatch.setitem(decoders.TRIED, "weak", PEOPLE.n - 1)
     assert ta.sweep(PEOPLE, TABLES, ta.Gaussian(2.0), repeats=2).untried == ("weak",)
 
@@ -261,7 +260,7 @@ def test_draws_that_happen_to_be_equal_are_kept() -> None:
     """Little is left of what is random after rounding to tens, so that two draws are often the same."""
     quick = [[ta.Swapping(0.05), ta.Rounding(10)], [ta.Gaussian(0.5), ta.Rounding(10)], ta.Rounding(10)]
     found = ta.sweep(PEOPLE, ta.Marginals(1), quick, repeats=6, decoders=["least-squares"])
-    assert [row["draws"] for row in found.rows] == [6, 6, 1]
+    assert [row.draws for row in found.rows] == [6, 6, 1]
 
 
 @pytest.mark.parametrize(
@@ -275,13 +274,13 @@ def test_audit_sweep_and_calibrate_agree(protect: list[dict[str, Any]]) -> None:
     found = finding.outcome
     done = [ta.Gaussian(4.0)] if protect else None
     swept = ta.sweep(people, table, [done], repeats=3, limit=0.4, exposed_limit=20, rng=5)
-    row = max(swept.rows, key=lambda one: (one["advantage"], one["exposed"], one["proved"]))
-    assert [one["decoder"] for one in swept.rows] == [one.asked for one in finding.outcomes]
-    assert (row["decoder"], row["advantage"]) == (found.asked, found.advantage)
-    assert (row["low"], row["high"]) == found.interval
-    assert (row["exposed"], row["proved"]) == (found.exposed_people, found.proved)
-    assert {one["verdict"] for one in swept.rows} == {finding.verdict.word}
-    assert {one["decided"] for one in swept.rows} == {finding.verdict.decided}
+    row = max(swept.rows, key=lambda one: (one.advantage, one.exposed, one.proved))
+    assert [one.decoder for one in swept.rows] == [one.asked for one in finding.outcomes]
+    assert (row.decoder, row.advantage) == (found.asked, found.advantage)
+    assert (row.low, row.high) == found.interval
+    assert (row.exposed, row.proved) == (found.exposed_people, found.proved)
+    assert {one.verdict for one in swept.rows} == {finding.verdict.word}
+    assert {one.decided for one in swept.rows} == {finding.verdict.decided}
     if protect:
         options: dict[str, Any] = {"exposed_limit": 20, "draws": 3, "rng": 5, "start": 1.0}
         chosen = ta.calibrate(people, table, lambda _: ta.Gaussian(4.0), 0.4, **options)

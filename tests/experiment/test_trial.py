@@ -33,16 +33,16 @@ def test_score_audit_sweep_and_calibrate_agree(protect, plain, seed):
     }
     audited = {one.asked: one for one in ta.audit(PEOPLE, plan).findings[0].outcomes}
     swept = ta.sweep(PEOPLE, TABLES, [list(protect) or None], repeats=1, rng=seed)
-    assert tuple(audited) == decoders == tuple(row["decoder"] for row in swept.rows)
+    assert tuple(audited) == decoders == tuple(row.decoder for row in swept.rows)
     for row, decoder in zip(swept.rows, decoders, strict=True):
         risk = ta.score(ta.reconstruct(release, PEOPLE.public, decoder), PEOPLE.secret)
         found = audited[decoder]
-        assert found.accuracy == row["accuracy"] == risk.accuracy
-        assert found.advantage == row["advantage"] == pytest.approx(risk.advantage)
+        assert found.accuracy == row.accuracy == risk.accuracy
+        assert found.advantage == row.advantage == pytest.approx(risk.advantage)
         assert found.baselines == pytest.approx(dict(risk.baselines))
-        assert found.exposed_people == row["exposed"] == risk.exposed
-        assert found.proved == row["proved"] == risk.proved_alone + risk.proved_group
-        assert found.interval == (row["low"], row["high"])
+        assert found.exposed_people == row.exposed == risk.exposed
+        assert found.proved == row.proved == risk.proved_alone + risk.proved_group
+        assert found.interval == (row.low, row.high)
     if protect and isinstance(protect[0], ta.Gaussian):
         least = ta.calibrate(
             PEOPLE,

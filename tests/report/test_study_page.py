@@ -2,11 +2,14 @@
 
 import json
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import tellall as ta
+from tellall.core.records import read
+from tellall.experiment.studies import CalibrationFound, SweepFound, Unanswered
 from tellall.report.study_figures import calibration_figures, sweep_figures
 from tellall.report.study_page import render_calibration, render_sweep
 from tests.conftest import random_people
@@ -16,7 +19,7 @@ PEOPLE = random_people(60, 7, seed=1)
 
 
 @pytest.fixture(scope="module")
-def swept() -> dict:
+def swept() -> SweepFound:
     found = ta.sweep(
         PEOPLE,
         ta.Marginals(3),
@@ -25,37 +28,48 @@ def swept() -> dict:
         repeats=3,
         decoders=["least-squares"],
     )
-    return _document({"name": NASTY, **found.as_json()}, limit=0.05, repeats=3, warning="no guarantee")
+    return whole_sweep(found)
 
 
 @pytest.fixture(scope="module")
-def calibrated() -> dict:
+def calibrated() -> CalibrationFound:
     found = ta.calibrate(PEOPLE, ta.Marginals(3), ta.Gaussian, 0.3, draws=3)
-    return _document(
-        {"name": NASTY, **found.as_json()},
-        family="Gaussian",
-        max_advantage=0.3,
-        secret="ill",
-        real=False,
-        skipped=[{"name": NASTY, "reason": NASTY}],
+    return whole_calibration(found, Unanswered(NASTY, NASTY))
+
+
+MADE = {"versions": {"numpy": "9"}, "data": NASTY, "seed": 7, "command": NASTY}
+
+
+def whole_sweep(found: ta.Sweep) -> SweepFound:
+    """A sweep as a document, written and read again."""
+    named = (replace(found, name=NASTY),)
+    return written(SweepFound(**MADE, repeats=3, limit=0.05, warning="no guarantee", releases=named))
+
+
+def whole_calibration(found: ta.Calibration, *skipped: Unanswered) -> CalibrationFound:
+    """A calibration as a document, written and read again."""
+    return written(
+        CalibrationFound(
+            **MADE,
+            by=None,
+            secret=found.secret,
+            real=found.real,
+            family="Gaussian",
+            max_advantage=found.max_advantage,
+            releases=(replace(found, name=NASTY),),
+            skipped=skipped,
+        )
     )
 
 
-def _document(release: dict, **more: object) -> dict:
-    common = {
-        "tellall": ta.__version__,
-        "versions": {"numpy": "9"},
-        "data": NASTY,
-        "seed": 7,
-        "command": NASTY,
-    }
-    return json.loads(json.dumps({**common, "releases": [release], **more}, allow_nan=False))
+def written(document):
+    return read(type(document), json.dumps(document.as_json(), allow_nan=False), what="document")
 
 
 def test_figures_with_units_legends_and_intervals(swept):
-    accuracy, advantage, error, withheld, frontier = sweep_figures(swept["releases"][0], limit=0.05)
+    accuracy, advantage, error, withheld, frontier = sweep_figures(swept.releases[0], limit=0.05)
     assert error.y.label == frontier.x.label == withheld.x.label == "mean error, including withheld values"
-    shares = [100 * row["missing"] for row in swept["releases"][0]["rows"] if row["loss"]]
+    shares = [100 * row.missing for row in swept.releases[0].rows if row.loss]
     assert sorted(value for one in withheld.series for value in one.y) == pytest.approx(sorted(shares))
     assert max(shares) > 0
     for figure in (accuracy, advantage, error):
@@ -66,63 +80,63 @@ def test_figures_with_units_legends_and_intervals(swept):
     assert [rule.label for rule in advantage.rules] == ["unprotected", "limit 5.0"]
     assert {one.label for one in frontier.series} == {"Gaussian", "Laplace", "Suppression", "frontier"}
     marked = frontier.series[-1]
-    best = [row for row in swept["releases"][0]["rows"] if row["frontier"] and row["loss"] > 0]
-    assert sorted(marked.x) == sorted(row["loss"] for row in best)
+    best = [row for row in swept.releases[0].rows if row.frontier and row.loss > 0]
+    assert sorted(marked.x) == sorted(row.loss for row in best)
 
 
 def test_both_limits_are_drawn_and_points_have_the_colour_of_their_verdict(swept, calibrated):
-    release = swept["releases"][0]
+    release = swept.releases[0]
     _, advantage, _, learnt, _, frontier = sweep_figures(release, limit=0.05, exposed_limit=3)
     assert learnt.rules[-1].label == "limit 3"
     assert learnt.rules[-1].value == 3
-    words = {row["protection"]: row["verdict"] for row in release["rows"] if row["std"]}
+    words = {row.protection: row.verdict for row in release.rows if row.std}
     for figure in (advantage, learnt):
         drawn = [word for series in figure.series for word in series.verdicts]
         assert sorted(drawn) == sorted(words.values())
     assert frontier.series[-1].verdicts == ()
-    _, people, _ = calibration_figures(calibrated["releases"][0], 2)
-    tried = [one for one in calibrated["releases"][0]["history"] if one["scale"] > 0]
-    assert sorted(people.series[0].verdicts) == sorted(one["verdict"] for one in tried)
+    _, people, _ = calibration_figures(calibrated.releases[0], 2)
+    tried = [one for one in calibrated.releases[0].history if one.scale > 0]
+    assert sorted(people.series[0].verdicts) == sorted(one.verdict for one in tried)
     assert people.rules[0].label == "limit 2"
-    page = render_sweep({**swept, "exposed_limit": 3})
+    page = render_sweep(replace(swept, exposed_limit=3))
     assert set(re.findall(r'class="badge (\w+)"', page)) == set(words.values()) | {
-        row["verdict"] for row in release["rows"]
+        row.verdict for row in release.rows
     }
     assert len(re.findall(r'class="judged (?:pass|review|fail)"', page)) > len(words)
 
 
 def test_many_families_share_a_series(swept):
-    row = swept["releases"][0]["rows"][1]
-    rows = [{**row, "family": f"family {k}", "loss": 1.0 + k, "std": 1.0} for k in range(9)]
-    figures = sweep_figures({**swept["releases"][0], "rows": rows})
+    row = swept.releases[0].rows[1]
+    rows = tuple(replace(row, family=f"family {k}", loss=1.0 + k, std=1.0) for k in range(9))
+    figures = sweep_figures(replace(swept.releases[0], rows=tuple(rows)))
     assert all(len(figure.series) <= 6 for figure in figures)
     assert any(one.label == "other protections" for one in figures[-1].series)
 
 
 def test_the_worst_decoder_is_drawn(swept):
-    row = {**swept["releases"][0]["rows"][2], "frontier": False}
-    weak = {**row, "decoder": "weak", "advantage": -1.0, "high": -0.5, "frontier": True}
-    strong = {**row, "decoder": "strong", "advantage": 0.5, "high": 0.6, "low": 0.4}
+    row = replace(swept.releases[0].rows[2], frontier=False)
+    weak = replace(row, decoder="weak", advantage=-1.0, high=-0.5, frontier=True)
+    strong = replace(row, decoder="strong", advantage=0.5, high=0.6, low=0.4)
     for rows in ([weak, strong], [strong, weak]):
-        *_, frontier = sweep_figures({**swept["releases"][0], "rows": rows})
+        *_, frontier = sweep_figures(replace(swept.releases[0], rows=tuple(rows)))
         assert frontier.series[0].y == frontier.series[1].y == (50.0,)
 
 
 def test_what_is_far_worse_than_guessing_does_not_flatten_the_rest(swept):
-    row = swept["releases"][0]["rows"][2]
-    usual = {**row, "advantage": 0.1, "low": 0.0, "high": 0.2, "loss": 1.0}
-    awful = {**row, "advantage": -0.8, "low": -0.9, "high": -0.7, "loss": 9.0, "std": 9.0, "scale": 9.0}
-    _, advantage, _, frontier = sweep_figures({**swept["releases"][0], "rows": [usual, awful]})
+    row = swept.releases[0].rows[2]
+    usual = replace(row, advantage=0.1, low=0.0, high=0.2, loss=1.0)
+    awful = replace(row, advantage=-0.8, low=-0.9, high=-0.7, loss=9.0, std=9.0, scale=9.0)
+    _, advantage, _, frontier = sweep_figures(replace(swept.releases[0], rows=(usual, awful)))
     for figure in (advantage, frontier):
         assert figure.y.low == pytest.approx(-20)
         assert "further below zero" in figure.caption
-    _, advantage, _, _ = sweep_figures({**swept["releases"][0], "rows": [usual]})
+    _, advantage, _, _ = sweep_figures(replace(swept.releases[0], rows=(usual,)))
     assert advantage.y.low is None
 
 
 def test_only_what_is_exact_has_no_figure(swept):
-    exact = [row for row in swept["releases"][0]["rows"] if row["loss"] == 0]
-    assert sweep_figures({**swept["releases"][0], "rows": exact}) == ()
+    exact = [row for row in swept.releases[0].rows if row.loss == 0]
+    assert sweep_figures(replace(swept.releases[0], rows=tuple(exact))) == ()
 
 
 @pytest.fixture(scope="module")
@@ -139,11 +153,11 @@ def test_real_secrets_have_figures_in_their_own_unit(reals):
     statistic = ta.Estimator("linear", intercept=True)
     found = ta.sweep(reals, statistic, [None, ta.Gaussian, ta.Laplace], scales=[0.1, 1, 10], repeats=3)
     row = found.rows[1]
-    assert (row["mae_ratio"] >= 1, 0 <= row["sign_flips"] <= 1, 0 < row["coverage"] <= 0.96) == (True,) * 3
-    document = _document({"name": NASTY, **found.as_json()}, limit=0.05, repeats=3, warning="no guarantee")
-    attack, advantage, error, predictions, frontier = sweep_figures(document["releases"][0], limit=0.05)
+    assert (row.mae_ratio >= 1, 0 <= row.sign_flips <= 1, 0 < row.coverage <= 0.96) == (True,) * 3
+    document = whole_sweep(found)
+    attack, advantage, error, predictions, frontier = sweep_figures(document.releases[0], limit=0.05)
     assert attack.y.words == "mean absolute error of a guess (unit of rate)"
-    assert attack.series[0].y[0] == found.rows[1]["accuracy"]
+    assert attack.series[0].y[0] == found.rows[1].accuracy
     assert advantage.y.unit == frontier.y.unit == "unit of rate"
     assert all(rule.label != "limit" for figure in (advantage, frontier) for rule in figure.rules)
     assert error.y.unit == "units of a coefficient"
@@ -159,30 +173,24 @@ def test_the_least_noise_for_a_real_secret_is_told_in_its_unit(reals):
     statistic = ta.Sums(2)
     found = ta.calibrate(reals, statistic, ta.Gaussian, 2.0, draws=4, evaluations=10)
     assert "in the unit of rate" in str(found)
-    document = _document(
-        {"name": NASTY, **found.as_json()},
-        family="Gaussian",
-        max_advantage=2.0,
-        secret="rate",
-        real=True,
-        skipped=[],
-    )
+    document = whole_calibration(found)
     text = Tags.of(render_calibration(document)).text
     for words in ("comes nearer than the strongest baseline", "in the unit of rate", "off by"):
         assert words in text
     assert "people in 100" not in text
     assert found.scale > 0
-    for figure in calibration_figures(document["releases"][0])[:1]:
+    for figure in calibration_figures(document.releases[0])[:1]:
         assert figure.y.unit == "unit of rate"
         assert figure.rules[0].value == 2.0
 
 
 def test_the_calibrations_figures_mark_limit_and_answer(calibrated):
-    advantage, error = calibration_figures(calibrated["releases"][0])
+    advantage, error = calibration_figures(calibrated.releases[0])
     assert advantage.rules[0].label == "limit 30.0"
     assert advantage.rules[1].label.endswith(" is enough")
     assert len(advantage.series[0].x) == len(error.series[0].x)
-    nothing = {**calibrated["releases"][0], "history": [{"scale": 0.0}], "scale": 0.0}
+    release = calibrated.releases[0]
+    nothing = replace(release, history=(replace(release.history[0], scale=0.0),), scale=0.0)
     assert calibration_figures(nothing) == ()
 
 

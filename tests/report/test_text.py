@@ -2,6 +2,7 @@
 
 import io
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -52,18 +53,17 @@ def test_sweeps_and_calibrations_say_what_their_pages_say_in_80_columns():
     options = {"decoders": ["least-squares"], "rng": 1}
     swept = ta.sweep(people, ta.Marginals(3), [None, ta.Gaussian], scales=[2, 40], repeats=2, **options)
     found = ta.calibrate(people, ta.Marginals(3), ta.Gaussian, 0.5, draws=2, **options)
-    for plain, rows, text_of, answer_of in (
-        (swept.as_json(), "rows", lambda plain: sweep_text(plain, 0.05, 0), sweep_answer),
-        (found.as_json(), "history", lambda plain: calibration_text(plain, 0), calibration_answer),
+    swept, found = replace(swept, name="[b]tables[/b]"), replace(found, name="[b]tables[/b]")
+    for rows, answer, shown_as in (
+        (swept.rows, sweep_answer(swept, 0.05, 0), sweep_text(swept, 0.05, 0)),
+        (found.history, calibration_answer(found, 0), calibration_text(found, 0)),
     ):
-        release = {"name": "[b]tables[/b]", **plain}
-        limits = (0.05, 0) if rows == "rows" else (0,)
-        answer, text = answer_of(release, *limits), printed(text_of(release))
+        text = printed(shown_as)
         headline = f"[b]tables[/b]: {answer.word}. {answer.sentence}"
         assert " ".join(text.split()).startswith(headline)
         assert max(map(len, text.splitlines())) <= 80
-        for row in release[rows]:
-            assert f"{row['decided']}\n  {row['verdict']}" in text
+        for row in rows:
+            assert f"{row.decided}\n  {row.verdict}" in text
 
 
 def test_colour_is_for_terminals_that_want_it(document, monkeypatch):

@@ -15,10 +15,12 @@ import tellall as ta
 from tellall import cli
 from tellall.core.amounts import percent, with_interval
 from tellall.core.checkpoint import Checkpoint
+from tellall.core.records import read
 from tellall.core.version import __version__
 from tellall.experiment.answers import strongest_rows
 from tellall.experiment.measures.disclosure import told_by_area
 from tellall.experiment.plans.places import places_of
+from tellall.experiment.studies import SweepFound
 from tellall.release import catalogue
 from tellall.serve import edits
 from tellall.serve import points as slider
@@ -87,33 +89,31 @@ def test_every_place_of_the_slider_is_a_row_of_a_sweep(audited, here):
     plan = ta.Plan.read(here / "plan.toml")
     (release,) = audited.case().read("fix.json")["releases"]
     tried = [[catalogue.build("protection", one) for one in point["protect"]] for point in release["points"]]
-    swept = ta.sweep(
-        plan.dataset(), plan.releases[0].statistic, tried, repeats=plan.repeats, rng=plan.seed
-    ).as_json()
-    rows = {row["protection"]: row for row in strongest_rows(swept["rows"])}
+    swept = ta.sweep(plan.dataset(), plan.releases[0].statistic, tried, repeats=plan.repeats, rng=plan.seed)
+    rows = {row.protection: row for row in strongest_rows(swept.rows)}
     assert len(rows) == len(release["points"]) == 4
     page = shown_text(audited.get(f"{audited.here}/fix").text)
     for place, point in enumerate(release["points"]):
         row = rows[point["label"]]
-        assert {name: point[name] for name in COUNTED} == {name: row[name] for name in COUNTED}
-        assert point["withheld"] == row["missing"]
-        said = with_interval(row["advantage"], (row["low"], row["high"])), percent(row["missing"])
+        assert {name: point[name] for name in COUNTED} == {name: getattr(row, name) for name in COUNTED}
+        assert point["withheld"] == row.missing
+        said = with_interval(row.advantage, (row.low, row.high)), percent(row.missing)
         beside = audited.get(f"{audited.here}/point?release=0&at={place}").text
         for shown in (page, shown_text(beside)):
             assert point["words"] in shown
         assert said[0].replace("\N{NO-BREAK SPACE}", " ") in page
         assert said[1].replace("\N{NO-BREAK SPACE}", " ") in shown_text(beside)
-        assert f"people given away {row['learnt']:,.0f}" in " ".join(shown_text(beside).split())
+        assert f"people given away {row.learnt:,.0f}" in " ".join(shown_text(beside).split())
 
 
 def test_the_command_line_sweeps_to_the_same_points(audited, here, monkeypatch, capsys):
     told = json.loads(command(monkeypatch, capsys, "sweep", "--json", "--scales", "2", "--repeats", "1"))
-    rows = strongest_rows(told["releases"][0]["rows"])
+    rows = strongest_rows(read(SweepFound, told, what="sweep").releases[0].rows)
     points = {one["label"]: one for one in audited.case().read("fix.json")["releases"][0]["points"]}
     assert len(rows) == 3  # nothing done, as planned, noise
     for row in rows:
-        point = points[row["protection"]]
-        assert {name: point[name] for name in COUNTED} == {name: row[name] for name in COUNTED}
+        point = points[row.protection]
+        assert {name: point[name] for name in COUNTED} == {name: getattr(row, name) for name in COUNTED}
 
 
 def test_what_decide_shows_and_gives_away_is_what_the_command_line_writes(
@@ -174,23 +174,25 @@ def test_the_slider_searches_for_proofs_as_a_sweep_does_in_every_area(by, known,
     if by is None:
         rows = strongest_rows(ta.sweep(people, ta.Marginals(3), tried, **of_all).rows)
         names: tuple[str, ...] = COUNTED
-        assert any(row["exposed"] for row in rows)
+        assert any(row.exposed for row in rows)
     else:
         swept = ta.sweep_areas(people, ta.Marginals(3), tried, by=by, **of_all)
-        rows = strongest_rows(swept.whole.rows)
+        rows = strongest_rows(swept.rows)
         names = COUNTED[:-2]  # the verdict is also about each area
         for area in swept.areas:
             for row in strongest_rows(area.sweep.rows):
-                (shown,) = (one for one in points[row["protection"]]["areas"] if one["name"] == area.name)
-                assert all(shown[name] == row[name] for name in ("advantage", "low", "high", "loss"))
+                (shown,) = (one for one in points[row.protection]["areas"] if one["name"] == area.name)
+                assert all(shown[name] == getattr(row, name) for name in ("advantage", "low", "high", "loss"))
         for place, row in enumerate(rows):
             each = [strongest_rows(area.sweep.rows)[place] for area in swept.areas]
-            areas_of_point = {one["name"]: one for one in points[row["protection"]]["areas"]}
+            areas_of_point = {one["name"]: one for one in points[row.protection]["areas"]}
             for name in ("exposed", "learnt"):
-                told = told_by_area([area.people for area in swept.areas], [one[name] for one in each])
+                told = told_by_area(
+                    [area.people for area in swept.areas], [getattr(one, name) for one in each]
+                )
                 assert [areas_of_point[area.name][name] for area in swept.areas] == told
     assert len(rows) == len(points) == 2
     for row in rows:
-        assert {name: points[row["protection"]][name] for name in names} == {
-            name: row[name] for name in names
+        assert {name: points[row.protection][name] for name in names} == {
+            name: getattr(row, name) for name in names
         }

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from pathlib import Path
+from typing import Annotated
 
 import typer
 
@@ -25,7 +26,7 @@ from tellall.cli.options import (
     read_plan,
     reading,
     say,
-    study_document,
+    study_command,
     tell_assumed,
     watching,
     write_study,
@@ -79,12 +80,12 @@ def calibrate(
     or exposes more of them than the plan's exposed_limit. tellall --help has the others.
     """
     from tellall.experiment.families import as_family
-    from tellall.experiment.studies import calibrate_plan, shortcomings, whom_against
+    from tellall.experiment.studies import CalibrationFound, Unanswered, calibrate_plan, shortcomings
     from tellall.report.study_page import render_calibration
     from tellall.report.text import PlainConsole, calibration_text, talk_console
 
     check_page(out)
-    talk, page = talk_console(quiet=quiet), PlainConsole()
+    talk, page = talk_console(quiet=quiet), PlainConsole(quiet=as_json or quiet)
     chosen = read_plan(plan, data, seed, talk, drop_gaps=drop_gaps, kind=kind)
     limit = chosen.limit if max_advantage is None else max_advantage
     searched = as_family(family)
@@ -96,10 +97,9 @@ def calibrate(
     if not people.levels and max_advantage is None:
         raise invalid("--max-advantage", f"given, in the unit of {people.secret_name}", "nothing")
     context.with_resource(only_writer(out))
-    found: list[dict[str, Any]] = []
-    skipped: list[dict[str, str]] = []
-    enough = True
-    for name, one in calibrate_plan(
+    releases: list[tellall.Calibration | tellall.AreaCalibration] = []
+    skipped: list[Unanswered] = []
+    for one in calibrate_plan(
         chosen,
         people,
         searched,
@@ -111,38 +111,36 @@ def calibrate(
         work=kept_beside(out, "calibrate"),
         watch=watching(talk, quiet=quiet, kept=chosen.by is not None and out is not None),
     ):
-        if isinstance(one, str):
-            skipped.append({"name": name, "reason": one})
+        if isinstance(one, Unanswered):
+            skipped.append(one)
             continue
-        found.append({"name": name, **one.as_json()})
-        found[-1]["warnings"] += [said] if (said := whom_against(chosen, people.secret_name)) else []
+        releases.append(one)
         if isinstance(one, tellall.AreaCalibration):
             for line in shortcomings(one, chosen.exposed_limit):
-                enough = False
                 talk.print(line)
-        if as_json or quiet:
-            continue
-        if isinstance(one, tellall.AreaCalibration):
-            say(str(one))
+            if not as_json and not quiet:
+                say(str(one))
         else:
-            for text in calibration_text(found[-1], chosen.exposed_limit):
+            for text in calibration_text(one, chosen.exposed_limit):
                 page.print(text)
-    for one_skipped in skipped:
-        talk.print(f"{one_skipped['name']}: no answer: {one_skipped['reason']}")
+    for unanswered in skipped:
+        talk.print(f"{unanswered.name}: no answer: {unanswered.reason}")
     asked = ["--max-advantage", f"{limit:g}", "--family", family, "--draws", str(draws)]
     asked += reading(drop_gaps=drop_gaps, kind=kind)
-    document = {
-        **study_document("calibrate", plan, data, chosen, asked, decoder or ()),
-        "by": chosen.by,
-        "secret": people.secret_name,
-        "real": not people.levels,
-        "family": searched.name,
-        "max_advantage": limit,
-        "exposed_limit": chosen.exposed_limit,
-        "releases": found,
-        "skipped": skipped,
-    }
+    found = CalibrationFound(
+        command=study_command("calibrate", plan, chosen, asked, decoder or ()),
+        data=(data or Path(chosen.data)).name,
+        seed=chosen.seed,
+        by=chosen.by,
+        secret=people.secret_name,
+        real=not people.levels,
+        family=searched.name,
+        max_advantage=limit,
+        exposed_limit=chosen.exposed_limit,
+        releases=tuple(releases),
+        skipped=tuple(skipped),
+    )
     tell_assumed(people.assumed, talk)
-    write_study(document, render_calibration, out=out, as_json=as_json, talk=talk)
-    if skipped or not enough:
+    write_study(found, render_calibration, out=out, as_json=as_json, talk=talk)
+    if found.skipped or found.shortcomings:
         raise typer.Exit(UNSETTLED)

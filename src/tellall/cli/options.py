@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
@@ -19,7 +19,7 @@ from tellall.core import files
 from tellall.core.claims import claimed, clear_leftovers
 from tellall.core.errors import invalid
 from tellall.core.exits import SIGNALLED
-from tellall.core.records import VERSION, Record
+from tellall.core.records import Record
 from tellall.core.text import one_line, plain_text, wrapped
 from tellall.core.work import Pace, Progress, listening, sharing
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from tellall.experiment.plans.plan import Plan
-    from tellall.experiment.studies import Watch
+    from tellall.experiment.studies import CalibrationFound, SweepFound, Watch
     from tellall.experiment.sweep import Sweep
 
 __all__ = [
@@ -65,7 +65,7 @@ __all__ = [
     "reading",
     "resumable",
     "say",
-    "study_document",
+    "study_command",
     "tell_assumed",
     "time_words",
     "watching",
@@ -74,6 +74,7 @@ __all__ = [
     "write_study",
 ]
 
+_Study = TypeVar("_Study", "SweepFound", "CalibrationFound")
 _EVERY = 60.0  # seconds between two lines about the progress, without a terminal
 _SHOWN = 90  # letters of what is being done
 
@@ -276,27 +277,17 @@ def write_secret(path: Path, document: Record | dict[str, Any]) -> Path:
     return files.write_json(path.with_name(f"{path.stem}.SECRET.json"), document)
 
 
-def study_document(
-    study: str, plan: Path, data: Path | None, chosen: Plan, options: Sequence[str], decoders: Sequence[str]
-) -> dict[str, Any]:
-    """The first fields of the document of a sweep or a calibration."""
-    from tellall.core.version import __version__, versions
-
+def study_command(
+    study: str, plan: Path, chosen: Plan, options: Sequence[str], decoders: Sequence[str]
+) -> str:
+    """The command that makes a sweep or a calibration again."""
     tried = [part for name in decoders for part in ("--decoder", name)]
-    return {
-        "schema_version": VERSION,
-        "document": study,
-        "tellall": __version__,
-        "versions": versions(),
-        "command": shlex.join(["tellall", study, plan.name, *options, *tried, "--seed", str(chosen.seed)]),
-        "data": (data or Path(chosen.data)).name,
-        "seed": chosen.seed,
-    }
+    return shlex.join(["tellall", study, plan.name, *options, *tried, "--seed", str(chosen.seed)])
 
 
 def write_study(
-    document: dict[str, Any],
-    render: Callable[[dict[str, Any]], str],
+    found: _Study,
+    render: Callable[[_Study], str],
     *,
     out: Path | None,
     as_json: bool,
@@ -304,17 +295,16 @@ def write_study(
     tables: Mapping[str, Sweep] | None = None,
 ) -> None:
     """Writes a study's document, with its page and tables by name if the output is a folder."""
-    study = document["document"]
     if out is not None and is_folder(out):
-        page = render(document)
+        page = render(found)
         with files.together() as batch:
             for name, table in (tables or {}).items():
                 batch.text(out / f"{name}.csv", table.csv_text())
                 batch.table(out / f"{name}.parquet", table.columns())
-            batch.text(out / f"{study}.json", files.dump(document))
-            written = batch.text(out / f"{study}.html", page)
+            batch.text(out / f"{found.document}.json", files.dump(found))
+            written = batch.text(out / f"{found.document}.html", page)
         announce(written, talk)
-    emit(document, as_json=as_json, out=None if is_folder(out) else out)
+    emit(found, as_json=as_json, out=None if is_folder(out) else out)
 
 
 # long work

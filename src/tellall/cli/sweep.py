@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -24,7 +25,7 @@ from tellall.cli.options import (
     only_writer,
     read_plan,
     reading,
-    study_document,
+    study_command,
     tell_assumed,
     watching,
     write_study,
@@ -73,26 +74,25 @@ def sweep(
     kept there, so that a stopped sweep can go on.
     """
     from tellall.experiment.calibrate import NO_GUARANTEE
-    from tellall.experiment.studies import sweep_plan, whom_against
-    from tellall.report.areas import swept_lines
+    from tellall.experiment.studies import SweepFound, sweep_plan, whom_against
+    from tellall.report.studied_areas import swept_text
     from tellall.report.study_page import render_sweep
-    from tellall.report.text import PlainConsole, sweep_text, talk_console
+    from tellall.report.text import PlainConsole, talk_console
 
     check_page(out)
     talk = talk_console(quiet=quiet)
+    page = PlainConsole(quiet=as_json or quiet)
     chosen = read_plan(plan, data, seed, talk, drop_gaps=drop_gaps, kind=kind)
     people = chosen.dataset(data)
     chosen.check(people)
     families = family or ["Gaussian"]
-    warning = f"{NO_GUARANTEE} {whom_against(chosen, people.secret_name)}".strip()
-    given = None if scales.strip() == "auto" else _numbers("--scales", scales)
     context.with_resource(only_writer(out))
-    found: dict[str, tellall.Sweep | tellall.AreaSweep] = {}
-    for name, one in sweep_plan(
+    releases: list[tellall.Sweep] = []
+    for one in sweep_plan(
         chosen,
         people,
         families,
-        given,
+        None if scales.strip() == "auto" else _numbers("--scales", scales),
         repeats=repeats,
         decoders=decoder or None,
         processes=jobs or 1,
@@ -100,33 +100,27 @@ def sweep(
         work=kept_beside(out, "sweep"),
         watch=watching(talk, quiet=quiet, kept=chosen.by is not None and out is not None),
     ):
-        found[name] = one
-        if not as_json and not quiet:
-            plain, page = {"name": name, **one.as_json()}, PlainConsole()
-            for text in sweep_text(plain, chosen.limit, chosen.exposed_limit):
-                page.print(text)
-            for line in swept_lines(plain):
-                page.print(line)
+        releases.append(one)
+        for text in swept_text(one, chosen.limit, chosen.exposed_limit):
+            page.print(text)
     options = [part for name in families for part in ("--family", name)]
     options += ["--scales", scales, "--repeats", str(repeats), *reading(drop_gaps=drop_gaps, kind=kind)]
-    document = {
-        **study_document("sweep", plan, data, chosen, options, decoder or ()),
-        "repeats": repeats,
-        "limit": chosen.limit,
-        "exposed_limit": chosen.exposed_limit,
-        "warning": warning,
-        "releases": [{"name": name, **one.as_json()} for name, one in found.items()],
-    }
+    found = SweepFound(
+        command=study_command("sweep", plan, chosen, options, decoder or ()),
+        data=(data or Path(chosen.data)).name,
+        seed=chosen.seed,
+        repeats=repeats,
+        limit=chosen.limit,
+        exposed_limit=chosen.exposed_limit,
+        warning=f"{NO_GUARANTEE} {whom_against(chosen, people.secret_name)}".strip(),
+        releases=tuple(releases),
+    )
     if not as_json:
-        talk.print(warning)
-    tables = {
-        "sweep" if len(found) == 1 else f"sweep-{number}": one.whole
-        if isinstance(one, tellall.AreaSweep)
-        else one
-        for number, one in enumerate(found.values(), 1)
-    }
+        talk.print(found.warning)
+    names = ["sweep"] if len(releases) == 1 else [f"sweep-{number + 1}" for number in range(len(releases))]
     tell_assumed(people.assumed, talk)
-    write_study(document, render_sweep, out=out, as_json=as_json, talk=talk, tables=tables)
+    tables = dict(zip(names, releases, strict=True))
+    write_study(found, render_sweep, out=out, as_json=as_json, talk=talk, tables=tables)
 
 
 def _numbers(option: str, text: str) -> list[float]:

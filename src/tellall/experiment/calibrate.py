@@ -5,17 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 from tellall.core.amounts import amount, counted, digits, gain
 from tellall.core.checks import above_zero, whole
 from tellall.core.errors import NoAnswer, TooLittlePower, invalid
+from tellall.core.records import IF_KNOWN, NOT_WRITTEN, UNKNOWN, Meaning, Record
 from tellall.experiment.families import Family, as_family, least_scale
 from tellall.experiment.measures.cells import USUAL_RULES, CellRules
-from tellall.experiment.measures.utility import ReaderLoss, Utility
+from tellall.experiment.measures.counts import People
+from tellall.experiment.measures.utility import Coefficients, Utility
 from tellall.experiment.outcome import Outcome, Promised
 from tellall.experiment.plans.attacker import INSIDER, Attacker
-from tellall.experiment.sweep import untried_decoders
+from tellall.experiment.sweep import Word, untried_decoders
 from tellall.experiment.trial import Planned, Setting, Trial, check_decoders, seed_of, strongest, untried
 from tellall.experiment.verdict import Limits, Verdict, judge, judge_outcome, sensitive_codes
 from tellall.people.dataset import Dataset
@@ -33,21 +35,21 @@ _QUICKEST = ("least-squares", "auto", "posterior", "lp", "exhaustive")
 
 
 @dataclass(frozen=True)
-class Evaluation:
+class Evaluation(Record):
     """One scale, measured: the strongest decoder, and the word of the verdict on all decoders.
 
-    Once a decoder does not pass at a scale, no further one is tried there. ``decided`` says what decided.
+    Once a decoder does not pass at a scale, no further one is tried there.
     """
 
-    scale: float
+    scale: Annotated[float, Meaning(least=0)]
     decoder: str
     accuracy: float
     advantage: float
     interval: tuple[float, float]
-    learnt: float
-    loss: float
-    verdict: str
-    decided: str
+    learnt: People
+    loss: Annotated[float, Meaning(least=0), UNKNOWN]
+    verdict: Annotated[Word, Meaning("What an audit would say, over the decoders tried.")]
+    decided: Annotated[str, Meaning("What decided, in a few words.")]
 
     @property
     def passed(self) -> bool:
@@ -55,39 +57,44 @@ class Evaluation:
         return self.verdict == "pass"
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Calibration:
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Calibration(Record):
     """The least noise of a family with which the verdict is a pass.
 
-    Attributes
-    ----------
-    protection
-        The protection, a list if the family gives several, None if nothing needs to be done.
-    scale
-        Its scale.
-    outcomes
-        What each decoder achieves there.
-    history
-        Each scale that was measured, in order.
-    warnings
-        What to keep in mind, in sentences.
+    ``protection`` is the protection, a list if the family gives several, None if nothing needs to be done;
+    ``outcomes`` are what each decoder achieves there, and ``limits`` those of the verdict.
     """
 
-    protection: Protection | list[Protection] | None
+    name: Annotated[str | None, Meaning("What a plan calls what is published."), IF_KNOWN] = None
     family: str
-    scale: float
-    max_advantage: float
-    outcomes: tuple[Outcome, ...]
-    history: tuple[Evaluation, ...]
-    draws: int
+    scale: Annotated[float, Meaning("0: nothing needs to be done.", least=0)]
+    done: Annotated[str, Meaning("What is done, in words.", key="protection")]
+    max_advantage: Annotated[float, Meaning(above=0)]
+    decoder: Annotated[str, Meaning("The strongest: the one with the largest advantage.")]
+    accuracy: float
+    baseline: str
+    baseline_accuracy: float
+    advantage: Annotated[float, Meaning("Of that decoder, as the verdict judges it.")]
+    interval: Annotated[tuple[float, float], Meaning("95 %, over people and draws of the noise.")]
+    exposed: Annotated[People, Meaning("The most people that any decoder exposes at confidence 0.95.")]
+    learnt: Annotated[People, Meaning("People with a sensitive value, proved alone or exposed.")]
+    loss: Annotated[float, Meaning("The mean absolute error of a published value there.", least=0)]
+    utility: Annotated[Utility, Meaning("What the reader loses there.")]
+    coefficients: Coefficients | None
+    guarantee: Annotated[Promised | None, Meaning("The (ε, δ) that is promised; null: nothing.")]
+    evaluations: Annotated[int, Meaning("How many scales were measured.", least=1)]
+    history: Annotated[tuple[Evaluation, ...], Meaning("Each scale that was measured, in order.")]
+    draws: Annotated[int, Meaning(least=1)]
     statistic: str
-    people: int
-    units: str
-    seed: int
-    limits: Limits
-    real: bool = False
+    people: Annotated[int, Meaning(unit="people", least=1)]
+    units: Annotated[str, Meaning("What values, errors and noise are measured in.")]
     secret: str = "secret"
-    warnings: tuple[str, ...] = (NO_GUARANTEE,)
+    real: bool = False
+    seed: Annotated[int, Meaning(least=0)]
+    warnings: Annotated[tuple[str, ...], Meaning("What to keep in mind.")] = (NO_GUARANTEE,)
+    protection: Annotated[Protection | list[Protection] | None, NOT_WRITTEN] = None
+    outcomes: Annotated[tuple[Outcome, ...], NOT_WRITTEN] = ()
+    limits: Annotated[Limits | None, NOT_WRITTEN] = None
 
     @property
     def worst(self) -> Outcome:
@@ -97,101 +104,36 @@ class Calibration:
     @property
     def verdict(self) -> Verdict:
         """The verdict there, as an audit gives it: a pass."""
-        return judge([(one.protection, one) for one in self.outcomes], self.limits)
-
-    @property
-    def advantage(self) -> float:
-        """The advantage of that decoder, as the verdict judges it."""
-        return self.worst.judged[0]
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        """Its interval, over people and draws."""
-        return self.worst.judged[1:]
-
-    @property
-    def exposed(self) -> float:
-        """The most people that any decoder exposes there."""
-        return max(outcome.exposed_people for outcome in self.outcomes)
-
-    @property
-    def _loss(self) -> ReaderLoss:
-        assert self.worst.loss is not None
-        return self.worst.loss
-
-    @property
-    def utility(self) -> Utility:
-        """What the reader loses there."""
-        return self._loss.utility
-
-    @property
-    def loss(self) -> float:
-        """The mean absolute error of a published value there."""
-        return self._loss.error
-
-    @property
-    def guarantee(self) -> Promised | None:
-        """The (ε, δ) that the protection promises; None where it promises nothing."""
-        promised = self.worst.promised
-        return None if promised is None or promised.epsilon is None else promised
-
-    @property
-    def evaluations(self) -> int:
-        """How many scales were measured."""
-        return len(self.history)
-
-    def as_json(self) -> dict[str, Any]:
-        """The calibration as plain data."""
-        worst = self.worst.as_json()
-        lost = worst["loss"]
-        return {
-            "family": self.family,
-            "scale": self.scale,
-            "protection": self.worst.protection,
-            "max_advantage": self.max_advantage,
-            "decoder": self.worst.asked,
-            "accuracy": self.worst.accuracy,
-            "baseline": self.worst.baseline,
-            "baseline_accuracy": self.worst.baselines[self.worst.baseline],
-            "advantage": self.advantage,
-            "interval": list(self.interval),
-            "exposed": self.exposed,
-            "learnt": self.history_at(self.scale).learnt,
-            "loss": self.loss,
-            "utility": lost["utility"],
-            "coefficients": lost["coefficients"],
-            "guarantee": None if self.guarantee is None else worst["promised"],
-            "evaluations": self.evaluations,
-            "history": [{**vars(one), "interval": list(one.interval)} for one in self.history],
-            "draws": self.draws,
-            "statistic": self.statistic,
-            "people": self.people,
-            "units": self.units,
-            "secret": self.secret,
-            "real": self.real,
-            "seed": self.seed,
-            "warnings": list(self.warnings),
-        }
+        return judge([(one.protection, one) for one in self.outcomes], self.limits or Limits(0.0))
 
     def history_at(self, scale: float) -> Evaluation:
         """What was measured at a scale."""
         return next(one for one in self.history if one.scale == scale)
 
+    @property
+    def low(self) -> float:
+        """The lower end of the advantage's interval."""
+        return self.interval[0]
+
+    @property
+    def high(self) -> float:
+        """The upper end of the advantage's interval."""
+        return self.interval[1]
+
     def __str__(self) -> str:
-        worst, models = self.worst, self._loss.coefficients
         low, high = (gain(end, self.real) for end in self.interval)
         gained = f"{amount(self.advantage, self.real, '+')} [{low}, {high}]"
-        done = "none is needed" if self.protection is None else worst.protection
-        by = f" by {worst.asked}" if len(self.outcomes) == 1 else ""
+        done = self.done if self.scale else "none is needed"
+        by = f" by {self.decoder}" if len(self.outcomes) == 1 else ""
         unit = f", in the unit of {self.secret}" if self.real else ""
         promise = "no differential privacy is promised" if self.guarantee is None else self.guarantee.text
-        draws = f"{worst.draws:,} {'draw' if worst.draws == 1 else 'draws'}"
+        draws = f"{self.worst.draws:,} {'draw' if self.worst.draws == 1 else 'draws'}"
         return "\n".join(
             [
                 f"Least noise for an advantage of at most {amount(self.max_advantage, self.real)}{unit}{by}: "
                 f"{done}",
-                f"  advantage {gained} of {worst.asked}, over {draws}",
-                f"  utility: {self.utility}{'' if models is None else f'; {models}'}",
+                f"  advantage {gained} of {self.decoder}, over {draws}",
+                f"  utility: {self.utility}{'' if self.coefficients is None else f'; {self.coefficients}'}",
                 f"  guarantee: {promise}",
                 f"  {self.evaluations} scales measured",
                 *(f"  {sentence}" for sentence in self.warnings),
@@ -299,27 +241,45 @@ def calibrate(
         raise _hopeless(history, limit, kind, dataset.n)
     chosen, settled = kind.at(scale), setting.exact(statistic).statistic
     left_out = untried(tried, dataset.levels) if decoders is None else ()
+    worst = strongest(seen[scale])
+    advantage, low, high = worst.judged
+    assert worst.loss is not None
+    promised = worst.promised
     return Calibration(
-        protection=chosen[0] if len(chosen) == 1 else list(chosen) or None,
         family=kind.name,
         scale=scale,
+        done=worst.protection,
         max_advantage=limit,
-        outcomes=seen[scale],
+        decoder=worst.asked,
+        accuracy=worst.accuracy,
+        baseline=worst.baseline,
+        baseline_accuracy=worst.baselines[worst.baseline],
+        advantage=advantage,
+        interval=(low, high),
+        exposed=max(outcome.exposed_people for outcome in seen[scale]),
+        learnt=next(one for one in history if one.scale == scale).learnt,
+        loss=worst.loss.error,
+        utility=worst.loss.utility,
+        coefficients=worst.loss.coefficients,
+        guarantee=None if promised is None or promised.epsilon is None else promised,
+        evaluations=len(history),
         history=tuple(history),
         draws=draws,
         statistic=settled.describe(),
         people=dataset.n,
         units=setting.units(settled),
-        seed=seed,
-        limits=limits,
-        real=not dataset.levels,
         secret=dataset.secret_name,
+        real=not dataset.levels,
+        seed=seed,
         warnings=(
             NO_GUARANTEE,
             *_too_fine(history, limit, dataset.n, not dataset.levels),
             *_doubts(seen[scale]),
             *untried_decoders(left_out, dataset.n),
         ),
+        protection=chosen[0] if len(chosen) == 1 else list(chosen) or None,
+        outcomes=seen[scale],
+        limits=limits,
     )
 
 

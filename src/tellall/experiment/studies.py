@@ -5,16 +5,25 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
 from tellall.core.errors import InvalidInput, NoAnswer, TellallError, WorkLost
+from tellall.core.records import ALWAYS, VERSION, Meaning, Record
+from tellall.core.version import __version__, versions
 from tellall.core.work import Progress
 from tellall.experiment.answers import area_calibration_answer, too_many_learnt
 from tellall.experiment.calibrate import Calibration, calibrate
 from tellall.experiment.plans.attacker import Attacker
 from tellall.experiment.plans.plan import Plan
-from tellall.experiment.study_areas import AreaCalibration, AreaSweep, calibrate_areas, sweep_areas
+from tellall.experiment.study_areas import (
+    AreaCalibration,
+    AreaSweep,
+    calibrate_areas,
+    not_enough,
+    sweep_areas,
+)
 from tellall.experiment.sweep import Sweep, suggest_scales, sweep
 from tellall.experiment.trial import Planned
 from tellall.people.areas import split
@@ -22,6 +31,9 @@ from tellall.people.dataset import Dataset
 from tellall.release.statistics.base import Statistic
 
 __all__ = [
+    "CalibrationFound",
+    "SweepFound",
+    "Unanswered",
     "Watch",
     "calibrate_plan",
     "shortcomings",
@@ -29,7 +41,64 @@ __all__ = [
     "whom_against",
 ]
 
+ExposedLimit = Annotated[
+    int | None,
+    Meaning("The most people that may be exposed; null: the plan does not say.", unit="people", least=0),
+]
 Watch = Callable[[str], AbstractContextManager[Progress | None]]  # entered with a name while it is measured
+
+
+@dataclass(frozen=True)
+class Unanswered(Record):
+    """A statistic for which no noise of the family keeps the limit, or none was found."""
+
+    name: str
+    reason: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class SweepFound(Record):
+    """A whole sweep."""
+
+    schema_version: Annotated[Literal[2], ALWAYS] = VERSION
+    document: Annotated[Literal["sweep"], ALWAYS] = "sweep"
+    tellall: Annotated[str, ALWAYS] = __version__
+    versions: Annotated[dict[str, str], ALWAYS] = field(default_factory=versions)
+    command: str = ""
+    data: Annotated[str, Meaning("The file of people.")]
+    seed: Annotated[int, Meaning(least=0)]
+    repeats: Annotated[int, Meaning("Draws of the noise of each protection.", least=1)]
+    limit: Annotated[float, Meaning("The plan's limit on the advantage.", least=0, most=1)]
+    exposed_limit: ExposedLimit = None
+    warning: str
+    releases: tuple[AreaSweep | Sweep, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class CalibrationFound(Record):
+    """A whole calibration."""
+
+    schema_version: Annotated[Literal[2], ALWAYS] = VERSION
+    document: Annotated[Literal["calibrate"], ALWAYS] = "calibrate"
+    tellall: Annotated[str, ALWAYS] = __version__
+    versions: Annotated[dict[str, str], ALWAYS] = field(default_factory=versions)
+    command: str = ""
+    data: Annotated[str, Meaning("The file of people.")]
+    seed: Annotated[int, Meaning(least=0)]
+    by: Annotated[str | None, Meaning("The column whose values are the areas.")]
+    secret: Annotated[str, Meaning("The secret's name.")]
+    real: Annotated[bool, Meaning("Whether it is a real number: accuracies are then errors, in its unit.")]
+    family: str
+    max_advantage: Annotated[float, Meaning(above=0)]
+    exposed_limit: ExposedLimit = None
+    releases: tuple[Calibration | AreaCalibration, ...]
+    skipped: tuple[Unanswered, ...]
+
+    @property
+    def shortcomings(self) -> tuple[str, ...]:
+        """Why one noise for all areas is not enough for all people, in sentences; empty if it is."""
+        areas = [one for one in self.releases if isinstance(one, AreaCalibration)]
+        return tuple(line for one in areas for line in shortcomings(one, self.exposed_limit))
 
 
 def whom_against(plan: Plan, secret: str) -> str:
@@ -67,7 +136,7 @@ def sweep_plan(
     work: Path | None = None,
     watch: Watch = _unwatched,
     **options: Any,
-) -> Iterator[tuple[str, Sweep | AreaSweep]]:
+) -> Iterator[Sweep]:
     """Each release of a plan with its sweep: nothing done, as planned, and every family at every scale.
 
     Where a plan has several attackers, each release is swept for each of them.
@@ -93,15 +162,16 @@ def sweep_plan(
         options |= {"attacker": attacker, "stream": entry.stream}
         with watch(name) as progress:
             options["scales"] = scales or _scales_for(people, entry.statistic, plan.by)
-            found: Sweep | AreaSweep
             if plan.by is None:
-                found = sweep(people, entry.statistic, tried, cells=plan.cells, progress=progress, **options)
+                found: Sweep = sweep(
+                    people, entry.statistic, tried, cells=plan.cells, progress=progress, **options
+                )
             else:
                 kept = work and work / str(number)
                 found = sweep_areas(
                     people, entry.statistic, tried, by=plan.by, work=kept, progress=progress, **options
                 )
-        yield name, found
+        yield replace(found, name=name)
 
 
 def calibrate_plan(
@@ -115,7 +185,7 @@ def calibrate_plan(
     work: Path | None = None,
     watch: Watch = _unwatched,
     **options: Any,
-) -> Iterator[tuple[str, Calibration | AreaCalibration | str]]:
+) -> Iterator[Calibration | AreaCalibration | Unanswered]:
     """Each statistic of a plan with its calibration, or with the reason why it has none; for each attacker.
 
     ``options`` are ``draws`` and ``decoders`` of `calibrate`; the rest is as for `sweep_plan`. An error is
@@ -131,7 +201,7 @@ def calibrate_plan(
     for number, (name, entry, attacker) in enumerate(studies, 1):
         options |= {"attacker": attacker, "stream": entry.stream}
         statistic = entry.statistic
-        found: Calibration | AreaCalibration | str
+        found: Calibration | AreaCalibration
         try:
             with watch(name) as progress:
                 if plan.by is None:
@@ -148,17 +218,18 @@ def calibrate_plan(
                 wrong.append(error)
             if len(studies) == 1 or len(wrong) == len(studies):  # the question itself is wrong
                 raise (wrong or [error])[0] from None
-            found = str(error)
-        yield name, found
+            yield Unanswered(name, str(error))
+            continue
+        whom = whom_against(plan, people.secret_name)
+        yield replace(found, name=name, warnings=(*found.warnings, *([whom] if whom else ())))
 
 
 def shortcomings(found: AreaCalibration, exposed_limit: int | None) -> tuple[str, ...]:
     """Why one noise for all areas is not enough for all people, in sentences; empty if it is."""
-    said = () if found.enough else found.warnings[:1]
-    plain = {"name": "", **found.as_json()}
-    if not too_many_learnt(plain["learnt"], exposed_limit):
+    said = () if found.enough else (not_enough(found),)
+    if not too_many_learnt(found.learnt, exposed_limit):
         return said
-    answer = area_calibration_answer(plain, exposed_limit)
+    answer = area_calibration_answer(replace(found, name=None), exposed_limit)
     return (*said, f"{answer.word}. {answer.sentence}")
 
 

@@ -6,11 +6,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
 from tellall.core.amounts import amount, count_of, counted, digits, points
 from tellall.core.errors import NoAnswer, TooLittlePower
 from tellall.core.jobs import Workers
+from tellall.core.records import IF_KNOWN, NOT_WRITTEN, Meaning, Record, read
 from tellall.core.work import Progress, halves
 from tellall.experiment.areas import (
     NoOwnAnswer,
@@ -21,12 +22,13 @@ from tellall.experiment.areas import (
     nothing_found,
     same_secret,
 )
-from tellall.experiment.calibrate import NO_GUARANTEE, calibrate
+from tellall.experiment.calibrate import NO_GUARANTEE, Calibration, calibrate
 from tellall.experiment.families import as_family
+from tellall.experiment.measures.counts import People
 from tellall.experiment.measures.disclosure import told_of_areas
 from tellall.experiment.outcome import Outcome, add_up
 from tellall.experiment.plans.attacker import INSIDER, Attacker
-from tellall.experiment.sweep import Sweep, mark_frontier, rows_of, sweep
+from tellall.experiment.sweep import LeftOut, Sweep, SweepRow, Word, marked, rows_of, sweep
 from tellall.experiment.trial import seed_of
 from tellall.experiment.verdict import Limits, area_name, sensitive_codes
 from tellall.people.areas import Area
@@ -34,188 +36,172 @@ from tellall.people.dataset import Dataset
 from tellall.release.protections.protection import Rng
 from tellall.release.statistics.base import Statistic
 
-__all__ = ["AreaCalibration", "AreaSweep", "calibrate_areas", "sweep_areas"]
+__all__ = [
+    "AreaAnswer",
+    "AreaCalibration",
+    "AreaRow",
+    "AreaSweep",
+    "CalibratedArea",
+    "SweptArea",
+    "calibrate_areas",
+    "not_enough",
+    "sweep_areas",
+]
 
-_AREA_ROW = (
-    "protection",
-    "decoder",
-    "accuracy",
-    "baseline",
-    "baseline_accuracy",
-    "advantage",
-    "low",
-    "high",
-    "exposed",
-    "learnt",
-    "loss",
-    "verdict",
-)
-_ANSWER = (
-    "scale",
-    "protection",
-    "decoder",
-    "accuracy",
-    "baseline",
-    "baseline_accuracy",
-    "advantage",
-    "interval",
-    "loss",
-    "evaluations",
-)
+Told = Annotated[
+    People | Literal["under 5", "withheld"],
+    Meaning("People of an area, as far as that and the numbers of other areas name nobody."),
+]
 
 
-@dataclass(frozen=True, eq=False)
-class StudiedArea:
-    """One area's sweep or calibration, or the reason it has neither; ``seed`` is that of the area alone."""
+@dataclass(frozen=True, kw_only=True)
+class AreaRow(Record):
+    """One protection and one decoder in one area, as a row of a sweep."""
 
-    name: str
-    people: int
-    seed: int
-    sweep: Sweep | None = None
-    answer: dict[str, Any] | None = None
-    reason: str | None = None
+    protection: str
+    decoder: str
+    accuracy: float
+    baseline: str
+    baseline_accuracy: float
+    advantage: float
+    low: float
+    high: float
+    exposed: Told
+    learnt: Told
+    loss: float | None
+    verdict: Word
 
-    def as_json(self) -> dict[str, Any]:
-        """The area as plain data."""
-        return {"name": self.name, "people": self.people, "seed": self.seed, "reason": self.reason}
 
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SweptArea(Record):
+    """One area's own sweep, or the reason it has none; people are counted as far as that names nobody.
 
-@dataclass(frozen=True, eq=False, repr=False)
-class AreaSweep:
-    """Privacy and utility of protections in many areas.
-
-    Attributes
-    ----------
-    by
-        The column whose values are the areas.
-    whole
-        All people of all areas together: a sweep whose counts add up over areas.
-    areas
-        Each area's own sweep, the worst first; areas without one come last.
+    ``seed`` is that of the area alone, and ``sweep`` its own, with exact counts.
     """
 
-    by: str
-    whole: Sweep
-    areas: tuple[StudiedArea, ...]
+    name: str
+    people: Annotated[int, Meaning(unit="people", least=0)]
+    seed: Annotated[int, Meaning(least=0)]
+    reason: str | None = None
+    rows: tuple[AreaRow, ...] = ()
+    sweep: Annotated[Sweep | None, NOT_WRITTEN] = None
 
-    def as_json(self) -> dict[str, Any]:
-        """The sweep as plain data; people of an area are counted as far as that names nobody."""
-        found = [
-            [{name: row[name] for name in _AREA_ROW} for row in (area.sweep.rows if area.sweep else ())]
-            for area in self.areas
-        ]
-        sizes = [area.people for area in self.areas]
-        told = told_of_areas(sizes, found, ("protection", "decoder"), ("exposed", "learnt"))
-        rows = [{**area.as_json(), "rows": one} for area, one in zip(self.areas, told, strict=True)]
-        return {**self.whole.as_json(), "by": self.by, "areas": rows}
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class AreaSweep(Sweep):
+    """Privacy and utility of protections in many areas; the rows are about all people of all of them."""
+
+    by: Annotated[str, Meaning("The column whose values are the areas.")]
+    areas: Annotated[tuple[SweptArea, ...], Meaning("The worst first; those not measured come last.")]
 
     def __str__(self) -> str:
-        missing = sum(area.sweep is None for area in self.areas)
+        missing = sum(area.reason is not None for area in self.areas)
         left_out = f", {missing:,} of them not measured" if missing else ""
         areas = count_of(len(self.areas), "area")
-        return f"{self.whole.people:,} people in {areas} by {area_name(self.by)}{left_out}\n{self.whole}"
+        return f"{self.people:,} people in {areas} by {area_name(self.by)}{left_out}\n{super().__str__()}"
 
     __repr__ = __str__
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class AreaCalibration:
-    """The least noise of a family in many areas.
+@dataclass(frozen=True)
+class AreaAnswer(Record):
+    """What one area needs; see `Calibration`."""
 
-    Attributes
-    ----------
-    by
-        The column whose values are the areas.
-    scale, protection
-        The largest noise that an area with an answer needs: one noise for all areas.
-    together
-        What that noise achieves and costs, in every area and for all people.
-    areas
-        The answer of each area, those that need most noise first, those without an answer last.
-    missing
-        Why the areas without an answer have none.
+    scale: Annotated[float, Meaning(least=0)]
+    protection: str
+    decoder: str
+    accuracy: float
+    baseline: str
+    baseline_accuracy: float
+    advantage: float
+    interval: tuple[float, float]
+    loss: Annotated[float, Meaning(least=0)]
+    evaluations: Annotated[int, Meaning(least=1)]
+
+    @classmethod
+    def of(cls, found: Calibration) -> AreaAnswer:
+        """What a calibration says."""
+        return cls(
+            found.scale,
+            found.done,
+            found.decoder,
+            found.accuracy,
+            found.baseline,
+            found.baseline_accuracy,
+            found.advantage,
+            found.interval,
+            found.loss,
+            found.evaluations,
+        )
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class CalibratedArea(Record):
+    """One area's own answer, or the reason it has none; ``calibration`` is all of it."""
+
+    name: str
+    people: Annotated[int, Meaning(unit="people", least=0)]
+    seed: Annotated[int, Meaning(least=0)]
+    reason: str | None = None
+    answer: AreaAnswer | None = None
+    calibration: Annotated[Calibration | None, NOT_WRITTEN] = None
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class AreaCalibration(Record):
+    """The least noise of a family in many areas: the largest that an area with an answer needs.
+
+    ``swept`` is what that noise achieves and costs, in every area and for all people, and ``missing`` why
+    some areas have no answer.
     """
 
-    by: str
+    name: Annotated[str | None, Meaning("What a plan calls what is published."), IF_KNOWN] = None
+    by: Annotated[str, Meaning("The column whose values are the areas.")]
     family: str
-    scale: float
+    scale: Annotated[float, Meaning("The largest that any area needs.", least=0)]
     protection: str
-    max_advantage: float
-    together: AreaSweep
-    areas: tuple[StudiedArea, ...]
-    missing: tuple[NoOwnAnswer, ...] = ()
+    max_advantage: Annotated[float, Meaning(above=0)]
+    statistic: str
+    people: Annotated[int, Meaning(unit="people", least=0)]
+    units: str
+    seed: Annotated[int, Meaning(least=0)]
+    together: Annotated[SweepRow, Meaning("All people of all areas at that noise, by the strongest decoder.")]
+    exposed: Annotated[People, Meaning("The most people that any decoder exposes at confidence 0.95.")]
+    learnt: Annotated[People, Meaning("The most with a sensitive value, proved alone or exposed.")]
+    warnings: tuple[str, ...]
+    areas: Annotated[tuple[CalibratedArea, ...], Meaning("Areas that need most noise come first.")]
+    swept: Annotated[AreaSweep | None, NOT_WRITTEN] = None
+    missing: Annotated[tuple[NoOwnAnswer, ...], NOT_WRITTEN] = ()
 
     @property
     def enough(self) -> bool:
         """Whether that noise is enough: False if the advantage over all people surely exceeds the limit."""
-        return all(row["low"] <= self.max_advantage for row in self.together.whole.rows)
+        rows = [self.together] if self.swept is None else self.swept.rows
+        return all(row.low <= self.max_advantage for row in rows)
 
     @property
-    def warnings(self) -> tuple[str, ...]:
-        """What to keep in mind about that noise and the area that needs most, in sentences."""
-        decisive = self.areas[0]
-        said = [] if decisive.answer is None else decisive.answer["warnings"]
-        who = f"{area_name(decisive.name)}, the area that needs most: "
-        found = tuple(f"{who}{sentence}" for sentence in said if sentence != NO_GUARANTEE)
-        return found if self.enough else (self._not_enough(), *found)
-
-    def _not_enough(self) -> str:
-        whole, highest = self.together.whole, max(self.together.whole.rows, key=lambda row: row["low"])
-        return (
-            f"This is not enough: over all {whole.people:,} people the advantage of {highest['decoder']} is "
-            f"at least {amount(highest['low'], False)}, above the limit of "
-            f"{amount(self.max_advantage, False)}, because areas "
-            "without an answer of their own need more. Use more noise, or larger areas."
-        )
-
-    @property
-    def worst(self) -> dict[str, Any]:
-        """The row of all people together, at that noise, of the strongest decoder."""
-        return max(self.together.whole.rows, key=lambda row: row["advantage"])
-
-    def as_json(self) -> dict[str, Any]:
-        """The calibration as plain data."""
-        whole = self.together.whole
-        return {
-            "by": self.by,
-            "family": self.family,
-            "scale": self.scale,
-            "protection": self.protection,
-            "max_advantage": self.max_advantage,
-            "statistic": whole.statistic,
-            "people": whole.people,
-            "units": whole.units,
-            "seed": whole.seed,
-            "together": dict(self.worst),
-            "exposed": max(row["exposed"] for row in whole.rows),
-            "learnt": max(row["learnt"] for row in whole.rows),
-            "warnings": [NO_GUARANTEE, *self.warnings],
-            "areas": [
-                {
-                    **area.as_json(),
-                    "answer": None if area.answer is None else {name: area.answer[name] for name in _ANSWER},
-                }
-                for area in self.areas
-            ],
-        }
+    def answered(self) -> int:
+        """How many areas have an answer of their own."""
+        return sum(area.answer is not None for area in self.areas)
 
     def __str__(self) -> str:
-        worst, answered = self.worst, sum(area.answer is not None for area in self.areas)
+        worst = self.together
         needed = self.protection if self.scale else "none is needed" if self.enough else "none was found"
         lines = [
-            f"One noise for {count_of(answered, 'area')} by {area_name(self.by)}, "
+            f"One noise for {count_of(self.answered, 'area')} by {area_name(self.by)}, "
             f"for an advantage of at most {amount(self.max_advantage, False)} in each: {needed}",
-            f"  over all {self.together.whole.people:,} people: advantage "
-            f"{amount(worst['advantage'], False, '+')} [{points(worst['low'])}, {points(worst['high'])}] "
-            f"of {worst['decoder']}, {counted(worst['exposed'])} "
-            f"exposed, mean error {digits(worst['loss'])}",
+            f"  over all {self.people:,} people: advantage "
+            f"{amount(worst.advantage, False, '+')} [{points(worst.low)}, {points(worst.high)}] "
+            f"of {worst.decoder}, {counted(worst.exposed)} "
+            f"exposed, mean error {digits(worst.loss)}",
         ]
         lines += [
-            f"  {area_name(area.name)}: {area.answer['protection'] if area.answer['scale'] else 'none'}"
+            f"  {area_name(area.name)}: {area.answer.protection if area.answer.scale else 'none'}"
             for area in self.areas[:5]
             if area.answer is not None
         ]
-        lines += [f"  {sentence}" for sentence in (*self.warnings, NO_GUARANTEE)]
+        own = [sentence for sentence in self.warnings if sentence != NO_GUARANTEE]
+        lines += [f"  {sentence}" for sentence in (*own, NO_GUARANTEE)]
         if self.missing:
             lines.append(f"  no answer of their own: {count_unanswered(self.missing)}")
         return "\n".join(lines)
@@ -272,7 +258,7 @@ def sweep_areas(
     >>> frame |= {"town": ["x", "y"] * 40, "ill": np.arange(80) // 2 % 2}
     >>> people = Dataset.from_frame(frame, secret="ill")
     >>> found = sweep_areas(people, Marginals(3), [None], by="town", decoders=["least-squares"])
-    >>> [(area.name, area.people) for area in found.areas], found.whole.people
+    >>> [(area.name, area.people) for area in found.areas], found.people
     ([('x', 40), ('y', 40)], 80)
     """
     areas, seed = areas_of(dataset, by), seed_of(rng)
@@ -292,12 +278,11 @@ def sweep_areas(
     found = each_area(
         "sweep", _sweep_area, areas, statistic, seed, options, workers, work, progress, parse=Sweep.from_plain
     )
-    swept = [_studied(area, seed, piece) for area, piece in found]
+    swept = _told([_swept(area, seed, piece) for area, piece in found])
     if all(area.sweep is None for area in swept):
         raise nothing_found(by, [(area.n, why) for area, why in found if isinstance(why, NoOwnAnswer)])
     limits = Limits(limit, exposed_limit, codes)
-    whole = _sweep_of_all([area.sweep for area in swept if area.sweep is not None], seed, limits)
-    return AreaSweep(by, whole, _worst_first(swept))
+    return _sweep_of_all(by, _worst_first(swept), [area.sweep for area in swept if area.sweep], seed, limits)
 
 
 def calibrate_areas(
@@ -368,16 +353,16 @@ def calibrate_areas(
         parse=_parsed_answer,
         unanswerable=lambda area: few_people(area) or same_secret(area),
     )
-    answers = [_studied(area, seed, piece) for area, piece in found]
+    answers = [_calibrated(area, seed, piece) for area, piece in found]
     missing = [(area.n, why) for area, why in found if isinstance(why, NoOwnAnswer)]
     answered = [area.answer for area in answers if area.answer is not None]
     if not answered:
         raise nothing_found(by, missing)
-    most = max(answered, key=lambda answer: answer["scale"])
-    together = sweep_areas(
+    most = max(answered, key=lambda answer: answer.scale)
+    swept = sweep_areas(
         dataset,
         statistic,
-        [list(kind.at(most["scale"])) or None],
+        [list(kind.at(most.scale)) or None],
         by=by,
         repeats=draws,
         decoders=decoders,
@@ -393,25 +378,95 @@ def calibrate_areas(
         progress=second,
     )
     ordered = sorted(
-        answers, key=lambda one: (one.answer is None, -(one.answer or {"scale": 0.0})["scale"], one.name)
+        answers,
+        key=lambda one: (one.answer is None, -one.answer.scale if one.answer else 0.0, one.name),
     )
-    return AreaCalibration(
-        by,
-        kind.name,
-        most["scale"],
-        str(most["protection"]),
-        max_advantage,
-        together,
-        tuple(ordered),
-        tuple(why for _, why in missing),
+    whole = AreaCalibration(
+        by=by,
+        family=kind.name,
+        scale=most.scale,
+        protection=most.protection,
+        max_advantage=max_advantage,
+        statistic=swept.statistic,
+        people=swept.people,
+        units=swept.units,
+        seed=swept.seed,
+        together=max(swept.rows, key=lambda row: row.advantage),
+        exposed=max(row.exposed for row in swept.rows),
+        learnt=max(row.learnt for row in swept.rows),
+        warnings=(NO_GUARANTEE, *_of_decisive(ordered[0])),
+        areas=tuple(ordered),
+        swept=swept,
+        missing=tuple(why for _, why in missing),
+    )
+    if whole.enough:
+        return whole
+    said, *others = whole.warnings
+    return replace(whole, warnings=(said, not_enough(whole), *others))
+
+
+def _of_decisive(area: CalibratedArea) -> list[str]:
+    """What to keep in mind about the area that needs most, in sentences."""
+    said = () if area.calibration is None else area.calibration.warnings
+    who = f"{area_name(area.name)}, the area that needs most: "
+    return [f"{who}{sentence}" for sentence in said if sentence != NO_GUARANTEE]
+
+
+def not_enough(found: AreaCalibration) -> str:
+    """That one noise is not enough for all people, in a sentence."""
+    rows = [found.together] if found.swept is None else found.swept.rows
+    highest = max(rows, key=lambda row: row.low)
+    return (
+        f"This is not enough: over all {found.people:,} people the advantage of {highest.decoder} is at "
+        f"least {amount(highest.low, False)}, above the limit of {amount(found.max_advantage, False)}, "
+        "because areas without an answer of their own need more. Use more noise, or larger areas."
     )
 
 
-def _studied(area: Area, seed: int, piece: Sweep | dict[str, Any] | NoOwnAnswer) -> StudiedArea:
-    known = StudiedArea(area.name, area.n, area.seed(seed))
+def _swept(area: Area, seed: int, piece: Sweep | NoOwnAnswer) -> SweptArea:
+    reason, sweep = (piece.reason, None) if isinstance(piece, NoOwnAnswer) else (None, piece)
+    return SweptArea(name=area.name, people=area.n, seed=area.seed(seed), reason=reason, sweep=sweep)
+
+
+def _calibrated(area: Area, seed: int, piece: Calibration | NoOwnAnswer) -> CalibratedArea:
+    known = CalibratedArea(name=area.name, people=area.n, seed=area.seed(seed))
     if isinstance(piece, NoOwnAnswer):
         return replace(known, reason=piece.reason)
-    return replace(known, sweep=piece) if isinstance(piece, Sweep) else replace(known, answer=piece)
+    return replace(known, answer=AreaAnswer.of(piece), calibration=piece)
+
+
+def _told(areas: Sequence[SweptArea]) -> list[SweptArea]:
+    """The areas with their rows, in which people are counted as far as that names nobody."""
+    exact = [[] if area.sweep is None else list(area.sweep.rows) for area in areas]
+    counts = [
+        [
+            {"which": (row.protection, row.decoder), "exposed": row.exposed, "learnt": row.learnt}
+            for row in rows
+        ]
+        for rows in exact
+    ]
+    told = told_of_areas([area.people for area in areas], counts, ("which",), ("exposed", "learnt"))
+    return [
+        replace(area, rows=tuple(_area_row(row, said) for row, said in zip(rows, words, strict=True)))
+        for area, rows, words in zip(areas, exact, told, strict=True)
+    ]
+
+
+def _area_row(row: SweepRow, told: Mapping[str, Any]) -> AreaRow:
+    return AreaRow(
+        protection=row.protection,
+        decoder=row.decoder,
+        accuracy=row.accuracy,
+        baseline=row.baseline,
+        baseline_accuracy=row.baseline_accuracy,
+        advantage=row.advantage,
+        low=row.low,
+        high=row.high,
+        exposed=told["exposed"],
+        learnt=told["learnt"],
+        loss=row.loss,
+        verdict=row.verdict,
+    )
 
 
 def _sweep_area(payload: tuple[Dataset, Statistic, int, Mapping[str, Any]]) -> dict[str, Any]:
@@ -431,70 +486,76 @@ def _calibrate_area(payload: tuple[Dataset, Statistic, int, Mapping[str, Any]]) 
         return {"kind": "limit", "unanswered": str(error)}
 
 
-def _parsed_answer(piece: dict[str, Any]) -> dict[str, Any] | NoOwnAnswer:
+def _parsed_answer(piece: dict[str, Any]) -> Calibration | NoOwnAnswer:
     """An area's calibration, or why it has none; a piece that is neither is refused."""
     if "unanswered" in piece:
         return NoOwnAnswer(str(piece["kind"]), str(piece["unanswered"]))
-    _ = {name: piece[name] for name in (*_ANSWER, "warnings")}
-    return piece
+    return read(Calibration, piece, what="calibration")
 
 
-def _sweep_of_all(found: Sequence[Sweep], seed: int, limits: Limits) -> Sweep:
-    """All people of all areas as one sweep.
+def _sweep_of_all(
+    by: str, areas: tuple[SweptArea, ...], found: Sequence[Sweep], seed: int, limits: Limits
+) -> AreaSweep:
+    """All people of all areas as one sweep, beside each area.
 
     An (ε, δ) that holds in every area holds for all, for one row replaced within its area. A decoder that was
     too slow for an area is replaced there by the strongest that was tried.
     """
-    by_choice: dict[tuple[Any, ...], list[dict[str, tuple[dict[str, Any], Outcome]]]] = {}
+    by_choice: dict[tuple[str, float | None, str], list[dict[str, tuple[SweepRow, Outcome]]]] = {}
     for one in found:
-        measured: dict[tuple[Any, ...], dict[str, tuple[dict[str, Any], Outcome]]] = {}
+        measured: dict[tuple[str, float | None, str], dict[str, tuple[SweepRow, Outcome]]] = {}
         for row, outcome in zip(one.rows, one.outcomes, strict=True):
-            key = (row["family"], row["scale"], row["protection"])
-            measured.setdefault(key, {})[row["decoder"]] = (row, outcome)
-        for key, each in measured.items():
-            by_choice.setdefault(key, []).append(each)
-    rows: list[dict[str, Any]] = []
+            measured.setdefault(row.choice, {})[row.decoder] = (row, outcome)
+        for choice, each in measured.items():
+            by_choice.setdefault(choice, []).append(each)
+    rows: list[SweepRow] = []
     outcomes: list[Outcome] = []
-    for (family, scale, _), areas in by_choice.items():
-        decoders = list(dict.fromkeys(name for one in areas for name in one))
-        stds = [next(iter(one.values()))[0]["std"] for one in areas]
-        std = float("nan") if any(value is None for value in stds) else sum(stds) / len(stds)
+    for (family, scale, _), several in by_choice.items():
+        decoders = list(dict.fromkeys(name for each in several for name in each))
+        stds = [next(iter(each.values()))[0].std for each in several]
+        known = [std for std in stds if std is not None]
+        std = sum(known) / len(stds) if len(known) == len(stds) else float("nan")
         summed = []
         for decoder in decoders:
             parts = [
-                one.get(decoder) or max(one.values(), key=lambda pair: pair[1].advantage) for one in areas
+                each.get(decoder) or max(each.values(), key=lambda pair: pair[1].advantage)
+                for each in several
             ]
             whole = add_up([outcome for _, outcome in parts], len(parts), tried=len(decoders))
             summed.append(replace(whole, asked=decoder))
         rows += rows_of(family, scale, std, summed, limits)
         outcomes += summed
-    mark_frontier(rows)
-    skipped = Counter(pair for one in found for pair in one.skipped)
-    return Sweep(
-        tuple(rows),
-        found[0].statistic,
-        sum(one.people for one in found),
-        found[0].units,
-        seed,
-        tuple((name, f"in {count_of(count, 'area')}: {why}") for (name, why), count in skipped.items()),
-        found[0].real,
-        tuple(outcomes),
-        tuple(dict.fromkeys(name for one in found for name in one.untried)),
-        found[0].secret,
+    skipped = Counter(left_out for one in found for left_out in one.skipped)
+    return AreaSweep(
+        statistic=found[0].statistic,
+        people=sum(one.people for one in found),
+        units=found[0].units,
+        seed=seed,
+        secret=found[0].secret,
+        real=found[0].real,
+        untried=tuple(dict.fromkeys(name for one in found for name in one.untried)),
+        rows=marked(rows),
+        skipped=tuple(
+            LeftOut(one.protection, f"in {count_of(count, 'area')}: {one.reason}")
+            for one, count in skipped.items()
+        ),
+        outcomes=tuple(outcomes),
+        by=by,
+        areas=areas,
     )
 
 
-def _worst_first(areas: Sequence[StudiedArea]) -> tuple[StudiedArea, ...]:
+def _worst_first(areas: Sequence[SweptArea]) -> tuple[SweptArea, ...]:
     """The areas, those that surely give away most first; those not measured come last.
 
     The order is by the lower end of the worst row's interval. By the advantage itself the smallest areas
     would come first, where luck is largest.
     """
 
-    def rank(area: StudiedArea) -> tuple[Any, ...]:
+    def rank(area: SweptArea) -> tuple[Any, ...]:
         if area.sweep is None:
             return (1, 0.0, 0.0, area.name)
-        worst = max(area.sweep.rows, key=lambda row: (row["advantage"], row["low"]))
-        return (0, -worst["low"], -worst["advantage"], area.name)
+        worst = max(area.sweep.rows, key=lambda row: (row.advantage, row.low))
+        return (0, -worst.low, -worst.advantage, area.name)
 
     return tuple(sorted(areas, key=rank))

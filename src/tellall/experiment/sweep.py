@@ -6,107 +6,149 @@ import csv
 import io
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
 from tellall.core import files
 from tellall.core.amounts import counted, digits, percent, unit_of_advantage, with_interval
 from tellall.core.checks import whole
 from tellall.core.errors import TellallError, invalid
 from tellall.core.jobs import Workers, run
+from tellall.core.records import IF_KNOWN, NOT_WRITTEN, Meaning, Record, read
 from tellall.core.shown import WithFigures
 from tellall.core.tasks import Failed, Task
 from tellall.core.work import Progress
 from tellall.experiment.families import NAMELESS, Family, as_family, check_scales
 from tellall.experiment.measures.cells import USUAL_RULES, CellRules
-from tellall.experiment.outcome import Outcome, counts_of
+from tellall.experiment.outcome import Counted, Outcome, counts_of
 from tellall.experiment.plans.attacker import INSIDER, Attacker
 from tellall.experiment.trial import Planned, Setting, Trial, check_decoders, seed_of, untried
-from tellall.experiment.verdict import Limits, judge, sensitive_codes
+from tellall.experiment.verdict import Limits, Verdict, judge, sensitive_codes
 from tellall.people.dataset import Dataset
 from tellall.release.protections.protection import Protection, Rng, as_protections, noise_of, prepare
 from tellall.release.statistics.base import Statistic
 
-__all__ = ["Sweep", "mark_frontier", "rows_of", "suggest_scales", "sweep", "untried_decoders"]
+__all__ = [
+    "LeftOut",
+    "Sweep",
+    "SweepRow",
+    "Word",
+    "marked",
+    "rows_of",
+    "suggest_scales",
+    "sweep",
+    "untried_decoders",
+]
 
-_SHOWN = (
-    ("protection", "protection"),
-    ("decoder", "decoder"),
-    ("accuracy", "right"),
-    ("advantage", "advantage [95 %]"),
-    ("exposed", "exposed"),
-    ("loss", "mean error"),
-    ("epsilon", "ε"),
-    ("verdict", "verdict"),
-)
+Word = Literal["pass", "review", "fail"]
+Share = Annotated[float, Meaning(least=0, most=1)]
+_HEAD = ("protection", "decoder", "right", "advantage [95 %]", "exposed", "mean error", "ε", "verdict")
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Sweep(WithFigures):
-    """Privacy and utility of protections, a row for each protection and decoder.
+@dataclass(frozen=True, kw_only=True)
+class SweptAttack(Record):
+    """What one decoder achieved against one protection."""
 
-    Attributes
-    ----------
-    rows
-        A dict each: ``family``, ``scale``, ``protection``, ``std`` (standard deviation of the noise on a
-        published value), ``decoder``, ``draws``; ``accuracy``, ``advantage`` with their 95 % intervals
-        (``accuracy_low``, ``accuracy_high``; ``low``, ``high``), ``in_sample`` (what in-sample fit explains
-        of a real secret, left out of the advantage), ``baseline``, ``baseline_accuracy``, ``proved``,
-        ``exposed``, ``learnt`` (people with a sensitive value who are proved alone or exposed); ``loss``
-        (mean absolute error, withheld values counted) with ``loss_low``, ``loss_high``, ``mean_error``,
-        ``max_error``, ``missing``, ``total_variation``, ``association_change`` and, for coefficients,
-        ``mae_ratio``, ``sign_flips``, ``coverage``; ``epsilon``, ``delta`` where something is promised;
-        ``frontier``; ``verdict`` and ``decided``, what an audit would say about the protection and what
-        decides, over all decoders tried. Values that do not apply are None.
-    statistic, people, units
-        What was published about how many people, and what the noise is measured in.
-    skipped
-        Protections that could not be measured, and why.
-    real
-        Whether the secret is a real number: ``accuracy`` is then the mean absolute error, and it and the
-        advantage are in the secret's unit.
-    outcomes
-        The outcome behind each row.
-    untried
-        Decoders left out for the time they take on this many people.
-    secret
-        The secret's name.
-    """
+    family: str
+    scale: Annotated[float | None, Meaning("null: the protection does not belong to a family.", least=0)]
+    protection: str
+    std: Annotated[
+        float | None, Meaning("Standard deviation of the noise on a value; null: no law.", least=0)
+    ]
+    decoder: str
+    draws: Annotated[int, Meaning("Draws of the noise; one if nothing is random.", least=1)]
+    accuracy: float
+    accuracy_low: float
+    accuracy_high: float
+    baseline: Annotated[str, Meaning("The strongest guess without a person's own record.")]
+    baseline_accuracy: float
+    advantage: Annotated[float, Meaning("What the attack gains over the strongest baseline.")]
+    low: Annotated[float, Meaning("The lower end of the advantage's 95 % interval.")]
+    high: Annotated[float, Meaning("The upper end of the advantage's 95 % interval.")]
+    in_sample: Annotated[
+        float, Meaning("In-sample fit of a real secret, left out of the advantage.", least=0)
+    ]
 
-    rows: tuple[dict[str, Any], ...]
-    statistic: str
-    people: int
-    units: str
-    seed: int
-    skipped: tuple[tuple[str, str], ...] = ()
-    real: bool = False
-    outcomes: tuple[Outcome, ...] = ()
-    untried: tuple[str, ...] = ()
-    secret: str = "secret"
+
+@dataclass(frozen=True, kw_only=True)
+class SweptLoss(Record):
+    """What one protection costs the reader, what it promises, and its verdict; null if not measured."""
+
+    loss: Annotated[
+        float | None, Meaning("Mean absolute error of a value, including withheld ones.", least=0)
+    ]
+    loss_low: float | None
+    loss_high: float | None
+    mean_error: Annotated[float | None, Meaning("The same over the values that are shown.", least=0)]
+    max_error: Annotated[float | None, Meaning(least=0)]
+    missing: Annotated[Share | None, Meaning("The share of the values that is withheld.")]
+    total_variation: Share | None
+    association_change: Share | None
+    mae_ratio: Annotated[
+        float | None,
+        Meaning("Error of models' predictions, as a multiple of the exact models'.", least=0),
+    ]
+    sign_flips: Share | None
+    coverage: Share | None
+    epsilon: Annotated[float | None, Meaning("null: nothing is promised.", least=0)]
+    delta: Share | None
+    frontier: Annotated[bool, Meaning("No other protection has less advantage and less loss.")] = False
+    verdict: Annotated[Word, Meaning("What an audit would say, over all decoders tried.")]
+    decided: Annotated[str, Meaning("What decided, in a few words.")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SweepRow(SweptLoss, Counted, SweptAttack):
+    """One protection and one decoder; null if not measured."""
 
     @property
-    def frontier(self) -> tuple[dict[str, Any], ...]:
+    def choice(self) -> tuple[str, float | None, str]:
+        """What tells its protection apart from others."""
+        return self.family, self.scale, self.protection
+
+
+@dataclass(frozen=True)
+class LeftOut(Record):
+    """A protection that could not be measured."""
+
+    protection: str
+    reason: str
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Sweep(Record, WithFigures):
+    """Privacy and utility of protections, a row for each protection and decoder.
+
+    ``outcomes`` are those behind the rows.
+    """
+
+    name: Annotated[str | None, Meaning("What a plan calls what is published."), IF_KNOWN] = None
+    statistic: str
+    people: Annotated[int, Meaning(unit="people", least=1)]
+    units: Annotated[str, Meaning("What values, errors and noise are measured in.")]
+    seed: Annotated[int, Meaning(least=0)]
+    secret: Annotated[str, Meaning("The secret's name.")] = "secret"
+    real: Annotated[
+        bool,
+        Meaning(
+            "Whether the secret is a real number: accuracies are then mean absolute errors, and they and "
+            "advantages are in its unit; else they are shares of the people."
+        ),
+    ] = False
+    untried: Annotated[tuple[str, ...], Meaning("Decoders left out for the time they take.")] = ()
+    rows: Annotated[tuple[SweepRow, ...], Meaning(shortest=1)]
+    skipped: tuple[LeftOut, ...] = ()
+    outcomes: Annotated[tuple[Outcome, ...], NOT_WRITTEN] = ()
+
+    @property
+    def frontier(self) -> tuple[SweepRow, ...]:
         """The rows that no other protection beats in both advantage and loss, the worst decoder of each.
 
         An advantage below zero counts as none.
         """
-        return tuple(row for row in self.rows if row["frontier"])
-
-    def as_json(self) -> dict[str, Any]:
-        """The sweep as plain data."""
-        return {
-            "statistic": self.statistic,
-            "people": self.people,
-            "units": self.units,
-            "seed": self.seed,
-            "secret": self.secret,
-            "real": self.real,
-            "untried": list(self.untried),
-            "rows": [dict(row) for row in self.rows],
-            "skipped": [{"protection": name, "reason": reason} for name, reason in self.skipped],
-        }
+        return tuple(row for row in self.rows if row.frontier)
 
     def to_plain(self) -> dict[str, Any]:
         """The sweep with its outcomes, from which it can be made again."""
@@ -115,28 +157,23 @@ class Sweep(WithFigures):
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any]) -> Sweep:
         """The sweep that :meth:`to_plain` gave."""
-        known: dict[str, Any] = {field.name: plain[field.name] for field in fields(cls)}
-        return cls(
-            **{
-                **known,
-                "rows": tuple(known["rows"]),
-                "untried": tuple(known["untried"]),
-                "skipped": tuple((one["protection"], one["reason"]) for one in plain["skipped"]),
-                "outcomes": tuple(Outcome.from_plain(one) for one in plain["outcomes"]),
-            }
-        )
+        known = dict(plain)
+        outcomes = tuple(map(Outcome.from_plain, known.pop("outcomes")))
+        return replace(read(cls, known, what="sweep"), outcomes=outcomes)
 
     def csv_text(self) -> str:
         """The rows as CSV, empty if not measured."""
         text = io.StringIO()
-        writer = csv.DictWriter(text, list(self.rows[0]), lineterminator="\n")
+        rows = [row.as_json() for row in self.rows]
+        writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
         writer.writeheader()
-        writer.writerows(self.rows)
+        writer.writerows(rows)
         return text.getvalue()
 
     def columns(self) -> dict[str, list[Any]]:
         """The rows column by column."""
-        return {name: [row[name] for row in self.rows] for name in self.rows[0]}
+        rows = [row.as_json() for row in self.rows]
+        return {name: [row[name] for row in rows] for name in rows[0]}
 
     def to_csv(self, path: str | Path) -> Path:
         """Writes the rows as CSV, empty if not measured; returns the path."""
@@ -147,8 +184,8 @@ class Sweep(WithFigures):
         return files.write_table(Path(path), self.columns())
 
     def __str__(self) -> str:
-        head = ["off by" if self.real and words == "right" else words for _, words in _SHOWN]
-        body = [[_text(row, name, self.real) for name, _ in _SHOWN] for row in self.rows]
+        head = ["off by" if self.real and words == "right" else words for words in _HEAD]
+        body = [_cells(row, self.real) for row in self.rows]
         widths = [max(map(len, column)) for column in zip(head, *body, strict=True)]
         lines = [
             "  ".join(
@@ -158,9 +195,9 @@ class Sweep(WithFigures):
             for line in (head, *body)
         ]
         marked = [
-            f"{line}  *" if row["frontier"] else line for row, line in zip(self.rows, lines[1:], strict=True)
+            f"{line}  *" if row.frontier else line for row, line in zip(self.rows, lines[1:], strict=True)
         ]
-        left_out = [f"left out {name}: {reason}" for name, reason in self.skipped]
+        left_out = [f"left out {one.protection}: {one.reason}" for one in self.skipped]
         note = "* on the frontier: no other protection here has both less advantage and less error"
         unit = f"advantage in {unit_of_advantage(self.real, self.secret)}"
         untried = untried_decoders(self.untried, self.people)
@@ -233,7 +270,7 @@ def sweep(
     >>> rng = np.random.default_rng(0)
     >>> people = Dataset.from_arrays(rng.integers(0, 2, (40, 8)), secret=np.arange(40) % 2)
     >>> found = sweep(people, Marginals(3), [Gaussian], scales=[1, 30], repeats=4)
-    >>> found.rows[0]["advantage"] > found.rows[-1]["advantage"]
+    >>> found.rows[0].advantage > found.rows[-1].advantage
     True
     """
     whole("repeats", repeats, least=1)
@@ -248,14 +285,14 @@ def sweep(
     trials = [Trial(setting, (choice.planned(statistic, stream),), repeats, seed) for choice in choices]
     if progress:
         progress(0, len(trials))
-    rows: list[dict[str, Any]] = []
+    rows: list[SweepRow] = []
     outcomes: list[Outcome] = []
-    skipped: list[tuple[str, str]] = []
+    skipped: list[LeftOut] = []
     for done, (choice, trial, found) in enumerate(
         zip(choices, trials, _run_all(trials, tried, workers), strict=True), start=1
     ):
         if isinstance(found, str):
-            skipped.append((choice.name, found))
+            skipped.append(LeftOut(choice.name, found))
         else:
             std = _std(trial)
             rows += rows_of(choice.family, choice.scale, std, found, limits)
@@ -263,20 +300,19 @@ def sweep(
         if progress:
             progress(done, len(trials))
     if not rows:
-        raise invalid("protections", "some that fit the statistic", skipped[0][0], skipped[0][1])
-    mark_frontier(rows)
+        raise invalid("protections", "some that fit the statistic", skipped[0].protection, skipped[0].reason)
     settled = setting.exact(statistic).statistic
     return Sweep(
-        tuple(rows),
-        settled.describe(),
-        dataset.n,
-        setting.units(settled),
-        seed,
-        tuple(skipped),
-        not dataset.levels,
-        tuple(outcomes),
-        untried(tried, dataset.levels) if decoders is None else (),
-        dataset.secret_name,
+        statistic=settled.describe(),
+        people=dataset.n,
+        units=setting.units(settled),
+        seed=seed,
+        secret=dataset.secret_name,
+        real=not dataset.levels,
+        untried=untried(tried, dataset.levels) if decoders is None else (),
+        rows=marked(rows),
+        skipped=tuple(skipped),
+        outcomes=tuple(outcomes),
     )
 
 
@@ -288,66 +324,79 @@ def suggest_scales(dataset: Dataset, statistic: Statistic) -> list[float]:
 
 def rows_of(
     family: str, scale: float | None, std: float, found: Sequence[Outcome], limits: Limits
-) -> list[dict[str, Any]]:
+) -> list[SweepRow]:
     """What each decoder achieved against one protection, as rows of a sweep, with the verdict on them all."""
     verdict = judge([(one.protection, one) for one in found], limits)
-    judged = {"verdict": verdict.word, "decided": verdict.decided}
-    return [{**_row(family, scale, std, one, limits), **judged} for one in found]
+    return [_row(family, scale, std, one, limits, verdict) for one in found]
 
 
-def _row(family: str, scale: float | None, std: float, found: Outcome, limits: Limits) -> dict[str, Any]:
+def _row(
+    family: str, scale: float | None, std: float, found: Outcome, limits: Limits, verdict: Verdict
+) -> SweepRow:
     loss, promise = found.loss, found.promised
-    lost, read = (None, None) if loss is None else (loss.utility, loss.coefficients)
+    lost, models = (None, None) if loss is None else (loss.utility, loss.coefficients)
     advantage, low, high = found.judged
-    row = {
-        "family": family,
-        "scale": scale,
-        "protection": found.protection,
-        "std": std,
-        "decoder": found.asked,
-        "draws": found.draws,
-        "accuracy": found.accuracy,
-        "accuracy_low": found.accuracy_interval[0],
-        "accuracy_high": found.accuracy_interval[1],
-        "baseline": found.baseline,
-        "baseline_accuracy": found.baselines[found.baseline],
-        "advantage": advantage,
-        "low": low,
-        "high": high,
-        "in_sample": found.in_sample,
-        **counts_of(found, limits.count),
-        "loss": loss.error if loss else None,
-        "loss_low": loss.interval[0] if loss else None,
-        "loss_high": loss.interval[1] if loss else None,
-        "mean_error": lost.mean_error if lost else None,
-        "max_error": lost.max_error if lost else None,
-        "missing": lost.missing if lost else None,
-        "total_variation": lost.total_variation if lost else None,
-        "association_change": lost.association_change if lost else None,
-        "mae_ratio": read.mae_ratio if read else None,
-        "sign_flips": read.sign_flips if read else None,
-        "coverage": read.coverage if read else None,
-        "epsilon": promise.epsilon if promise else None,
-        "delta": promise.delta if promise else None,
-        "frontier": False,
-    }
-    return {name: None if isinstance(v, float) and not math.isfinite(v) else v for name, v in row.items()}
+    counts: dict[str, Any] = {**counts_of(found, limits.count)}  # as `Counted` declares them
+    return SweepRow(
+        family=family,
+        scale=scale,
+        protection=found.protection,
+        std=_known(std),
+        decoder=found.asked,
+        draws=found.draws,
+        accuracy=found.accuracy,
+        accuracy_low=found.accuracy_interval[0],
+        accuracy_high=found.accuracy_interval[1],
+        baseline=found.baseline,
+        baseline_accuracy=found.baselines[found.baseline],
+        advantage=advantage,
+        low=low,
+        high=high,
+        in_sample=found.in_sample,
+        **counts,
+        loss=_known(loss.error if loss else None),
+        loss_low=_known(loss.interval[0] if loss else None),
+        loss_high=_known(loss.interval[1] if loss else None),
+        mean_error=_known(lost.mean_error if lost else None),
+        max_error=_known(lost.max_error if lost else None),
+        missing=_known(lost.missing if lost else None),
+        total_variation=_known(lost.total_variation if lost else None),
+        association_change=_known(lost.association_change if lost else None),
+        mae_ratio=_known(models.mae_ratio if models else None),
+        sign_flips=_known(models.sign_flips if models else None),
+        coverage=_known(models.coverage if models else None),
+        epsilon=_known(promise.epsilon if promise else None),
+        delta=_known(promise.delta if promise else None),
+        verdict=verdict.word,
+        decided=verdict.decided,
+    )
 
 
-def mark_frontier(rows: Sequence[dict[str, Any]]) -> None:
-    """Marks the worst decoder of each protection that no other protection beats in both advantage and loss.
+def _known(value: float | None) -> float | None:
+    """The number; None where it is not finite."""
+    return value if value is not None and math.isfinite(value) else None
+
+
+def marked(rows: Sequence[SweepRow]) -> tuple[SweepRow, ...]:
+    """The rows, marked: the worst decoder of each protection that no other beats in both advantage and loss.
 
     An advantage below zero counts as none; equal protections are marked together.
     """
-    worst: dict[tuple[Any, ...], dict[str, Any]] = {}
-    for row in rows:
-        key = (row["family"], row["scale"], row["protection"])
-        if key not in worst or row["advantage"] > worst[key]["advantage"]:
-            worst[key] = row
-    known = [row for row in worst.values() if row["loss"] is not None]
-    costs = [(max(row["advantage"], 0.0), row["loss"]) for row in known]
-    for row, (gain, loss) in zip(known, costs, strict=True):
-        row["frontier"] = not any(g <= gain and c <= loss and (g, c) != (gain, loss) for g, c in costs)
+    worst: dict[tuple[str, float | None, str], int] = {}
+    for at, row in enumerate(rows):
+        if row.choice not in worst or row.advantage > rows[worst[row.choice]].advantage:
+            worst[row.choice] = at
+    costs = {
+        at: (max(rows[at].advantage, 0.0), loss)
+        for at in worst.values()
+        if (loss := rows[at].loss) is not None
+    }
+
+    def best(at: int) -> bool:
+        gain, loss = costs[at]
+        return not any(g <= gain and c <= loss and (g, c) != (gain, loss) for g, c in costs.values())
+
+    return tuple(replace(row, frontier=at in costs and best(at)) for at, row in enumerate(rows))
 
 
 def untried_decoders(names: Sequence[str], people: int) -> list[str]:
@@ -447,14 +496,15 @@ def _std(trial: Trial) -> float:
     return law.std if law.known else math.nan
 
 
-def _text(row: dict[str, Any], name: str, real: bool) -> str:
-    value = row[name]
-    if value is None:
-        return "–"
-    if name == "advantage":
-        return with_interval(value, (row["low"], row["high"]), real)
-    if not real and name == "accuracy":
-        return percent(value)
-    if name == "exposed":
-        return counted(value)
-    return digits(value) if isinstance(value, float) else str(value)
+def _cells(row: SweepRow, real: bool) -> list[str]:
+    """What a terminal shows of a row, in the order of the head."""
+    return [
+        row.protection,
+        row.decoder,
+        digits(row.accuracy) if real else percent(row.accuracy),
+        with_interval(row.advantage, (row.low, row.high), real),
+        counted(row.exposed),
+        "–" if row.loss is None else digits(row.loss),
+        "–" if row.epsilon is None else digits(row.epsilon),
+        row.verdict,
+    ]

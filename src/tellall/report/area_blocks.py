@@ -1,16 +1,16 @@
-"""Many areas on pages: of an audit, of a sweep, of a calibration; the worst of them in a listing."""
+"""The areas of an audit on its page: the worst of them in a listing."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
 
-from tellall.core.amounts import count_of, counted, digits, percent, with_interval
-from tellall.report.areas import audited_areas, calibrated_areas, swept_areas
+from tellall.core.amounts import count_of, counted, percent, with_interval
+from tellall.report.areas import audited_areas
 from tellall.report.blocks import Badge, Block, Bullets, Drawn, Headed, Line, Listing, Paragraph
 from tellall.report.reliability import unsettled
 
-__all__ = ["audited_area_blocks", "calibrated_area_blocks", "swept_area_blocks"]
+__all__ = ["audited_area_blocks"]
 
 Plain = dict[str, Any]
 
@@ -80,82 +80,6 @@ def _audited(row: Plain, several: bool, whole: bool = False) -> Line:
         return Line("all areas", cells, whole=True)
     notes = [row["note"] or "", unsettled(row)]
     return Line(row["name"], cells, "; ".join(filter(None, notes)))
-
-
-def swept_area_blocks(release: Plain) -> Iterator[Block]:
-    """The areas of a release of a sweep; nothing where everybody is one area."""
-    areas = swept_areas(release)
-    if areas is None:
-        return
-    shown: list[Block] = [
-        Paragraph(
-            f"Everything is published for each {areas['by']} separately; {areas['measured']:,} of "
-            f"{count_of(areas['areas'], 'area was', 'areas were')} measured. The numbers above are about all "
-            "their people together."
-        ),
-        Listing(
-            f"Areas of {release['name']}",
-            (
-                areas["by"],
-                "people",
-                "worst protection",
-                "right",
-                "guess",
-                "advantage [95 %]",
-                "exposed",
-                "enough",
-            ),
-            [
-                Line(
-                    row["name"],
-                    (
-                        f"{row['people']:,}",
-                        f"{row['protection']}, {row['decoder']}",
-                        percent(row["accuracy"]),
-                        percent(row["baseline_accuracy"]),
-                        with_interval(row["advantage"], (row["low"], row["high"])),
-                        counted(row["exposed"]),
-                        row["enough"] or "none of these",
-                    ),
-                )
-                for row in areas["shown"]
-            ],
-            "The worst come first, each with the protection and decoder whose interval lies highest there. "
-            "Enough: of the protections tried, the one with the least error that keeps every decoder under "
-            "the limit in this area with 95 % confidence. An area without one may be too small to tell.",
-            left=("worst protection", "enough"),
-        ),
-        *_more(areas["more"], "sweep.json"),
-        *_left_out(areas, areas["by"]),
-    ]
-    yield Headed(f"Area by area: {areas['by']}", shown)
-
-
-def calibrated_area_blocks(release: Plain) -> Iterator[Block]:
-    """What each area of a release of a calibration needs."""
-    areas = calibrated_areas(release)
-    yield Listing(
-        f"Areas of {release['name']}",
-        (release["by"], "people", "least noise", "right", "guess", "advantage [95 %]", "mean error"),
-        [
-            Line(
-                row["name"],
-                (
-                    f"{row['people']:,}",
-                    row["protection"] if row["scale"] else "none",
-                    percent(row["accuracy"]),
-                    percent(row["baseline_accuracy"]),
-                    with_interval(row["advantage"], row["interval"]),
-                    digits(row["loss"]),
-                ),
-            )
-            for row in areas["shown"]
-        ],
-        "What each area needs by itself, the most first; advantage in people in 100 there.",
-        left=("least noise",),
-    )
-    yield from _more(areas["more"], "calibrate.json")
-    yield from _left_out(areas, release["by"])
 
 
 def _more(count: int, file: str) -> Iterator[Block]:

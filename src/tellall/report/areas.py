@@ -8,22 +8,20 @@ from statistics import median
 from typing import Any
 
 from tellall.core.amounts import count_of, counted, percent, points, with_interval
-from tellall.experiment.answers import worst_of_area
 from tellall.experiment.measures.counts import add_counts
 from tellall.experiment.verdict import area_name
 from tellall.report.bars import LimitLine
 from tellall.report.html import bar_figure, laid_out
 from tellall.report.plot import Axis, Figure, Rule, Series
 from tellall.report.releases import Unit, gain_bar
-from tellall.report.text import aligned, fitted
+from tellall.report.text import aligned
 
 __all__ = [
+    "SHOWN",
+    "area_cell",
     "area_funnel",
     "audit_lines",
     "audited_areas",
-    "calibrated_areas",
-    "swept_areas",
-    "swept_lines",
     "worst_in_area",
 ]
 
@@ -103,30 +101,6 @@ def area_funnel(document: dict[str, Any]) -> dict[str, Any] | None:
     return laid_out(chart)
 
 
-def swept_areas(release: dict[str, Any]) -> dict[str, Any] | None:
-    """The areas of a sweep's document as its page shows them; None if it has none."""
-    if release.get("by") is None:
-        return None
-    measured = [row for row in release["areas"] if row["rows"]]
-    return {
-        "by": release["by"],
-        "areas": len(release["areas"]),
-        "measured": len(measured),
-        **_tabled([worst_of_area(row) for row in measured]),
-        **_left_out(release["areas"]),
-    }
-
-
-def calibrated_areas(release: dict[str, Any]) -> dict[str, Any]:
-    """The areas of a calibration's document as its page shows them."""
-    answered = [
-        {**row["answer"], "name": area_name(row["name"]), "people": row["people"]}
-        for row in release["areas"]
-        if row["answer"] is not None
-    ]
-    return {**_tabled(answered), **_left_out(release["areas"])}
-
-
 def audit_lines(document: dict[str, Any]) -> list[str]:
     """The worst areas of an audit in lines for a terminal, all people last; narrow enough for 80 columns."""
     view = audited_areas(document)
@@ -145,34 +119,6 @@ def audit_lines(document: dict[str, Any]) -> list[str]:
         else []
     )
     return [*lines[: 1 + len(worst)], *listed, *lines[1 + len(worst) :], *gone]
-
-
-def swept_lines(release: dict[str, Any]) -> list[str]:
-    """The worst areas of a sweep in lines for a terminal; narrow enough for 80 columns."""
-    view = swept_areas(release)
-    if view is None:
-        return []
-    head = [_cell(area_name(view["by"])), "people", "worst", "advantage [95 %]", "exposed", "passes"]
-    body = [
-        [
-            _cell(row["name"]),
-            f"{row['people']:,}",
-            f"{row['protection']}, {row['decoder']}",
-            with_interval(row["advantage"], (row["low"], row["high"])),
-            counted(row["exposed"]),
-            row["enough"] or "none of these",
-        ]
-        for row in view["shown"][:_LINES]
-    ]
-    more = view["measured"] - len(body)
-    missing = view["areas"] - view["measured"]
-    left_out = f", {missing:,} of them not measured" if missing else ""
-    whole = f"{release['people']:,} people in {count_of(view['areas'], 'area')} by {area_name(view['by'])}"
-    return [
-        f"{whole}{left_out}",
-        *fitted([head, *body]),
-        *([f"... and {count_of(more, 'more area')}"] if more > 0 else []),
-    ]
 
 
 def worst_in_area(row: Row) -> Row | None:
@@ -222,7 +168,7 @@ def _reason(row: Row) -> str | None:
 
 def _line(name: str, row: Row) -> list[str]:
     return [
-        _cell(name),
+        area_cell(name),
         row["verdict"],
         f"{row['people']:,}",
         percent(row["accuracy"]),
@@ -232,5 +178,5 @@ def _line(name: str, row: Row) -> list[str]:
     ]
 
 
-def _cell(name: str) -> str:
+def area_cell(name: str) -> str:
     return name if len(name) <= _NAME else f"{name[: _NAME - 1]}…"

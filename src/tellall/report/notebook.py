@@ -233,20 +233,20 @@ def _(audit: Audit) -> Sequence[Block]:
 def _(found: Sweep) -> Sequence[Block]:
     lines = [
         Line(
-            f"{row['protection']} *" if row["frontier"] else row["protection"],
+            f"{row.protection} *" if row.frontier else row.protection,
             [
-                Badge(row["verdict"]),
-                level(row["accuracy"], found.real),
-                with_interval(row["advantage"], (row["low"], row["high"]), found.real),
-                counted(row["learnt"]),
-                digits(row["loss"]),
+                Badge(row.verdict),
+                level(row.accuracy, found.real),
+                with_interval(row.advantage, (row.low, row.high), found.real),
+                counted(row.learnt),
+                digits(row.loss),
             ],
         )
-        for row in strongest_rows(list(found.rows))
+        for row in strongest_rows(found.rows)
     ]
     head = ["protection", "verdict", "off by" if found.real else "right", "advantage [95 %]", "sensitive"]
     about = f"{found.statistic}, {found.people:,} people. * no other here has less advantage and less error."
-    left = [f"Left out {name}: {reason}" for name, reason in found.skipped]
+    left = [f"Left out {one.protection}: {one.reason}" for one in found.skipped]
     return [
         Listing("Protections", [*head, "error"], lines, about),
         *([Bullets(left)] if left else []),
@@ -256,7 +256,7 @@ def _(found: Sweep) -> Sequence[Block]:
 
 @figures_of.register
 def _(found: Sweep) -> Sequence[Block]:
-    return [Drawn(laid_out(one)) for one in sweep_figures(found.as_json())]
+    return [Drawn(laid_out(one)) for one in sweep_figures(found)]
 
 
 @blocks_of.register

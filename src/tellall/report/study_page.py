@@ -1,10 +1,11 @@
-"""The pages of a sweep and of a calibration, from their documents: what noise stops, and what it costs."""
+"""The pages of a sweep and of a calibration: what noise stops, and what it costs."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import Any
+from math import isnan
+from typing import TypeVar
 
 from tellall.core.amounts import (
     count_of,
@@ -16,13 +17,12 @@ from tellall.core.amounts import (
     unit_of_advantage,
     with_interval,
 )
-from tellall.experiment.answers import (
-    area_calibration_answer,
-    calibration_answer,
-    no_answers,
-    sweep_answer,
-)
-from tellall.report.area_blocks import calibrated_area_blocks, swept_area_blocks
+from tellall.experiment.answers import area_calibration_answer, calibration_answer, sweep_answer
+from tellall.experiment.calibrate import Calibration
+from tellall.experiment.studies import CalibrationFound, SweepFound
+from tellall.experiment.study_areas import AreaCalibration, AreaSweep
+from tellall.experiment.sweep import Sweep, SweepRow
+from tellall.experiment.verdict import Answer
 from tellall.report.blocks import (
     Badge,
     Block,
@@ -39,78 +39,79 @@ from tellall.report.blocks import (
 )
 from tellall.report.html import laid_out
 from tellall.report.recorded import versions_of
+from tellall.report.studied_areas import calibrated_area_blocks, swept_area_blocks
 from tellall.report.study_figures import calibration_figures, sweep_figures
 
 __all__ = ["render_calibration", "render_sweep"]
 
-Row = dict[str, Any]
+_Study = TypeVar("_Study", SweepFound, CalibrationFound)
+_Release = TypeVar("_Release", Sweep, Calibration | AreaCalibration)
 
 
-def render_sweep(document: Row) -> str:
-    """The page of a sweep's document: the answers, then for each release its figures and its table."""
+def render_sweep(found: SweepFound) -> str:
+    """The page of a sweep: the answers, then for each release its figures and its table."""
     return render_blocks(
         (
             Section("answer", "", _sweep_answers),
-            *_release_sections(document, _swept_blocks),
+            *_release_sections(found.releases, _swept_blocks),
             Section("read", "How to read this", _sweep_reading),
             Section("repeat", "How to repeat this", _repeat_blocks),
         ),
-        document,
-        title=f"How much noise is enough? {document['data']}",
+        found,
+        title=f"How much noise is enough? {found.data}",
         heading="How much noise is enough?",
-        subtitle=f"What protections of {document['data']} stop, and what they cost the reader. This page "
+        subtitle=f"What protections of {found.data} stop, and what they cost the reader. This page "
         "shows counts and rates, and no person.",
     )
 
 
-def _release_sections(document: Row, blocks: Callable[[Row, Row], Iterable[Block]]) -> list[Section[Row]]:
+def _release_sections(
+    releases: Sequence[_Release], blocks: Callable[[_Release, _Study], Iterable[Block]]
+) -> list[Section[_Study]]:
     """A section for each release of a study."""
     return [
-        Section(f"release-{place}", release["name"], partial(_about, blocks, release))
-        for place, release in enumerate(document["releases"], 1)
+        Section(f"release-{place}", release.name or "", partial(blocks, release))
+        for place, release in enumerate(releases, 1)
     ]
 
 
-def _about(blocks: Callable[[Row, Row], Iterable[Block]], release: Row, document: Row) -> Iterable[Block]:
-    return blocks(release, document)
+def _sweep_answers(found: SweepFound) -> list[Block]:
+    limit, most = found.limit, found.exposed_limit
+    answers = [sweep_answer(release, limit, most) for release in found.releases]
+    return [*(Box(one, large=True) for one in answers), Paragraph(found.warning, soft=True)]
 
 
-def _sweep_answers(document: Row) -> list[Block]:
-    limit, most = document["limit"], document.get("exposed_limit")
-    answers = [sweep_answer(release, limit, most) for release in document["releases"]]
-    return [*(Box(one, large=True) for one in answers), Paragraph(document["warning"], soft=True)]
-
-
-def _swept_blocks(release: Row, document: Row) -> Iterator[Block]:
+def _swept_blocks(release: Sweep, found: SweepFound) -> Iterator[Block]:
     """A release of a sweep: what was published, its figures, every protection."""
-    limit, most = document["limit"], document.get("exposed_limit")
+    limit, most = found.limit, found.exposed_limit
     unit = (
-        f" The secret, {release['secret']}, is a real number: the attack's error and its advantage are in "
+        f" The secret, {release.secret}, is a real number: the attack's error and its advantage are in "
         "its unit."
-        if release["real"]
+        if release.real
         else ""
     )
-    statistic = f"{release['statistic'][0].upper()}{release['statistic'][1:]}"
+    statistic = f"{release.statistic[0].upper()}{release.statistic[1:]}"
     yield Paragraph(
-        f"{statistic}, from {release['people']:,} people; errors and noise in {release['units']}.{unit}"
+        f"{statistic}, from {release.people:,} people; errors and noise in {release.units}.{unit}"
     )
     for figure in sweep_figures(release, limit=limit, exposed_limit=most):
         yield Drawn(laid_out(figure))
     yield Headed("Every protection", _protection_blocks(release))
-    left = [f"Left out: {one['protection']}. {one['reason']}" for one in release["skipped"]]
-    if release["untried"]:
+    left = [f"Left out: {one.protection}. {one.reason}" for one in release.skipped]
+    if release.untried:
         left.append(
             "Decoders not tried, because they would take too long for this many people: "
-            f"{', '.join(release['untried'])}. They may find more than this page says."
+            f"{', '.join(release.untried)}. They may find more than this page says."
         )
     if left:
         yield Bullets(left)
-    yield from swept_area_blocks(release)
+    if isinstance(release, AreaSweep):
+        yield from swept_area_blocks(release)
 
 
-def _protection_blocks(release: Row) -> list[Block]:
+def _protection_blocks(release: Sweep) -> list[Block]:
     """Every protection of a sweep with its verdict, what it stops and what it costs."""
-    real, models = release["real"], release["rows"][0]["mae_ratio"] is not None
+    real, models = release.real, release.rows[0].mae_ratio is not None
     gained = (
         "how much closer the attack comes than the strongest baseline, in-sample fit left out"
         if real
@@ -125,7 +126,7 @@ def _protection_blocks(release: Row) -> list[Block]:
         if models
         else "",
         "ε: what differential privacy would promise for one row replaced"
-        f"{' within its area' if release.get('by') else ''}; empty if it promises nothing.",
+        f"{' within its area' if isinstance(release, AreaSweep) else ''}; empty if it promises nothing.",
     ]
     head = [
         "protection",
@@ -144,34 +145,30 @@ def _protection_blocks(release: Row) -> list[Block]:
     return [
         Paragraph(" ".join(filter(None, words)), soft=True),
         Listing(
-            f"Protections of {release['name']}",
+            f"Protections of {release.name}",
             head,
-            [_protection_line(row, real, models) for row in release["rows"]],
+            [_protection_line(row, real, models) for row in release.rows],
             "★: on the frontier",
             left=("verdict", "what decided", "decoder"),
         ),
     ]
 
 
-def _protection_line(row: Row, real: bool, models: bool) -> Line:
+def _protection_line(row: SweepRow, real: bool, models: bool) -> Line:
     return Line(
-        f"{row['protection']}{' ★' if row['frontier'] else ''}",
+        f"{row.protection}{' ★' if row.frontier else ''}",
         (
-            Badge(row["verdict"]),
-            row["decided"],
-            row["decoder"],
-            level(row["accuracy"], real),
-            level(row["baseline_accuracy"], real),
-            with_interval(row["advantage"], (row["low"], row["high"]), real),
-            *([] if real else [counted(row["exposed"]), counted(row["learnt"])]),
-            digits(row["loss"]),
-            *(
-                [digits(row["mae_ratio"], 4), _rate(row["sign_flips"]), _rate(row["coverage"])]
-                if models
-                else []
-            ),
-            percent(row["missing"]),
-            "" if row["epsilon"] is None else digits(row["epsilon"]),
+            Badge(row.verdict),
+            row.decided,
+            row.decoder,
+            level(row.accuracy, real),
+            level(row.baseline_accuracy, real),
+            with_interval(row.advantage, (row.low, row.high), real),
+            *([] if real else [counted(row.exposed), counted(row.learnt)]),
+            digits(row.loss),
+            *([digits(row.mae_ratio, 4), _rate(row.sign_flips), _rate(row.coverage)] if models else []),
+            _rate(row.missing),
+            "" if row.epsilon is None else digits(row.epsilon),
         ),
     )
 
@@ -180,7 +177,7 @@ def _rate(value: float | None) -> str:
     return "–" if value is None else percent(value)
 
 
-def _sweep_reading(document: Row) -> list[Block]:
+def _sweep_reading(found: SweepFound) -> list[Block]:
     return [
         Bullets(
             [
@@ -196,73 +193,78 @@ def _sweep_reading(document: Row) -> list[Block]:
     ]
 
 
-def _repeat_blocks(document: Row) -> list[Block]:
+def _repeat_blocks(found: SweepFound | CalibrationFound) -> list[Block]:
     pairs = [
-        ("command", document["command"]),
-        ("seed", f"{document['seed']}"),
-        *([("draws", f"{document['repeats']} of each protection")] if "repeats" in document else []),
-        ("versions", versions_of(document["tellall"], document["versions"])),
+        ("command", found.command),
+        ("seed", f"{found.seed}"),
+        *([("draws", f"{found.repeats} of each protection")] if isinstance(found, SweepFound) else []),
+        ("versions", versions_of(found.tellall, found.versions)),
     ]
     return [Terms(pairs, code=("command",))]
 
 
-def render_calibration(document: Row) -> str:
-    """The page of a calibration's document: the answers, then for each release how they were found.
+def render_calibration(found: CalibrationFound) -> str:
+    """The page of a calibration: the answers, then for each release how they were found.
 
     With areas (``by``), the answer is one noise for all, and a table shows what each area needs.
     """
-    by = document.get("by")
+    by = found.by
     limit = (
-        f"{digits(document['max_advantage'])} (in the unit of {document['secret']})"
-        if document["real"]
-        else f"{points(document['max_advantage'], '')} people in 100"
+        f"{digits(found.max_advantage)} (in the unit of {found.secret})"
+        if found.real
+        else f"{points(found.max_advantage, '')} people in 100"
     )
     return render_blocks(
         (
             Section("answer", "", _calibration_answers),
-            *_release_sections(document, _calibrated_blocks),
+            *_release_sections(found.releases, _calibrated_blocks),
             Section("read", "How to read this", _calibration_reading),
             Section("repeat", "How to repeat this", _repeat_blocks),
         ),
-        document,
-        title=f"The least noise for {document['data']}{f', by {by}' if by else ''}",
+        found,
+        title=f"The least noise for {found.data}{f', by {by}' if by else ''}",
         heading=f"The least noise that stops the attacks{f' in every {by}' if by else ''}",
-        subtitle=f"{document['family']} on {document['data']}: the least scale at which the advantage of "
+        subtitle=f"{found.family} on {found.data}: the least scale at which the advantage of "
         f"every decoder tried stays under {limit} with 95 % confidence"
         f"{', in each area by itself' if by else ''}.",
     )
 
 
-def _shared_warnings(document: Row) -> list[str]:
-    given = [release["warnings"] for release in document["releases"]]
+def _shared_warnings(found: CalibrationFound) -> list[str]:
+    given = [release.warnings for release in found.releases]
     return [line for line in given[0] if all(line in several for several in given)] if given else []
 
 
-def _calibration_answers(document: Row) -> list[Block]:
-    most, by = document.get("exposed_limit"), document.get("by")
-    answer = calibration_answer if by is None else area_calibration_answer
-    answers = [*(answer(release, most) for release in document["releases"]), *no_answers(document)]
+def _calibration_answers(found: CalibrationFound) -> list[Block]:
+    answers = [_answer(release, found.exposed_limit) for release in found.releases]
+    answers += [Answer("fail", "No answer", one.reason, one.name) for one in found.skipped]
     return [
         *(Box(one, large=True) for one in answers),
-        *(Paragraph(line, soft=True) for line in _shared_warnings(document)),
+        *(Paragraph(line, soft=True) for line in _shared_warnings(found)),
     ]
 
 
-def _calibrated_blocks(release: Row, document: Row) -> Iterator[Block]:
+def _answer(release: Calibration | AreaCalibration, exposed_limit: int | None) -> Answer:
+    if isinstance(release, AreaCalibration):
+        return area_calibration_answer(release, exposed_limit)
+    return calibration_answer(release, exposed_limit)
+
+
+def _calibrated_blocks(release: Calibration | AreaCalibration, found: CalibrationFound) -> Iterator[Block]:
     """A release of a calibration: what its noise costs, its figures, every scale that was tried."""
-    shared = _shared_warnings(document)
-    if own := [line for line in release["warnings"] if line not in shared]:
+    shared = _shared_warnings(found)
+    if own := [line for line in release.warnings if line not in shared]:
         yield Bullets(own)
-    if document.get("by"):
+    if isinstance(release, AreaCalibration):
         yield from calibrated_area_blocks(release)
         return
     yield Terms(list(_costs(release)))
-    for figure in calibration_figures(release, document.get("exposed_limit")):
+    for figure in calibration_figures(release, found.exposed_limit):
         yield Drawn(laid_out(figure))
-    real = document["real"]
-    unit = unit_of_advantage(real, release["secret"])
+    real = found.real
+    unit = unit_of_advantage(real, release.secret)
     table = Listing(
-        f"Scales tried for {release['name']}",
+        f"Scales tried for {release.name}",
         (
             "scale",
             "verdict",
@@ -275,20 +277,20 @@ def _calibrated_blocks(release: Row, document: Row) -> Iterator[Block]:
         ),
         [
             Line(
-                digits(row["scale"], 4),
+                digits(row.scale, 4),
                 (
-                    Badge(row["verdict"]),
-                    row["decoder"],
-                    level(row["accuracy"], real),
-                    with_interval(row["advantage"], row["interval"], real),
-                    counted(row["learnt"]),
-                    digits(row["loss"]),
-                    row["decided"],
+                    Badge(row.verdict),
+                    row.decoder,
+                    level(row.accuracy, real),
+                    with_interval(row.advantage, row.interval, real),
+                    counted(row.learnt),
+                    digits(row.loss),
+                    row.decided,
                 ),
             )
-            for row in release["history"]
+            for row in release.history
         ],
-        f"In the order tried; advantage in {unit}; {count_of(release['draws'], 'draw')} of the noise each. "
+        f"In the order tried; advantage in {unit}; {count_of(release.draws, 'draw')} of the noise each. "
         "A scale that does not pass is shown with the first decoder that does not. Sensitive: people with a "
         "sensitive value, proved alone or exposed. Mean error: of a planned value, including withheld ones.",
         left=("verdict", "decoder", "what decided"),
@@ -296,34 +298,34 @@ def _calibrated_blocks(release: Row, document: Row) -> Iterator[Block]:
     yield Headed("Every scale tried", (table,))
 
 
-def _costs(release: Row) -> Iterator[tuple[str, str]]:
+def _costs(release: Calibration) -> Iterator[tuple[str, str]]:
     """What is promised with the least noise, and what it costs the reader."""
-    yield "statistic", f"{release['statistic']}, from {release['people']:,} people"
-    promise, utility, models = release["guarantee"], release["utility"], release["coefficients"]
+    yield "statistic", f"{release.statistic}, from {release.people:,} people"
+    promise, utility, models = release.guarantee, release.utility, release.coefficients
     if promise:
-        epsilon = "∞" if promise["epsilon"] is None else digits(promise["epsilon"], 4)
-        delta = f", δ = {promise['delta']}" if promise["delta"] else ""
-        yield "guarantee", f"ε = {epsilon}{delta} ({promise['relation']}; {promise['text']})"
+        epsilon = "∞" if promise.epsilon is None else digits(promise.epsilon, 4)
+        delta = f", δ = {promise.delta}" if promise.delta else ""
+        yield "guarantee", f"ε = {epsilon}{delta} ({promise.relation}; {promise.text})"
     else:
         yield "guarantee", "none: no differential privacy is promised"
-    largest = utility["max_error"]
-    yield "largest error", "–" if largest is None else f"{digits(largest)} {release['units']}"
+    largest = utility.max_error
+    yield "largest error", "–" if isnan(largest) else f"{digits(largest)} {release.units}"
     if models:
-        signs, cover = models["sign_flips"], models["coverage"]
-        told = [f"predictions {digits(models['mae_ratio'], 4)} times as far off"]
-        told += [] if signs is None else [f"{percent(signs)} of signs wrong"]
-        told += [] if cover is None else [f"95 % confidence intervals cover {percent(cover)}"]
+        signs, cover = models.sign_flips, models.coverage
+        told = [f"predictions {digits(models.mae_ratio, 4)} times as far off"]
+        told += [] if isnan(signs) else [f"{percent(signs)} of signs wrong"]
+        told += [] if isnan(cover) else [f"95 % confidence intervals cover {percent(cover)}"]
         yield "models", ", ".join(told)
-    if utility["total_variation"] is not None:
+    if not isnan(utility.total_variation):
         yield (
             "tables",
-            f"total variation {digits(utility['total_variation'])}; Cramér's V off by "
-            f"{digits(utility['association_change'])} of {digits(utility['association'])}",
+            f"total variation {digits(utility.total_variation)}; Cramér's V off by "
+            f"{digits(utility.association_change)} of {digits(utility.association)}",
         )
 
 
-def _calibration_reading(document: Row) -> list[Block]:
-    if not document.get("by"):
+def _calibration_reading(found: CalibrationFound) -> list[Block]:
+    if not found.by:
         return []
     return [
         Bullets(

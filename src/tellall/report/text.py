@@ -14,8 +14,9 @@ from rich.text import Text
 from tellall.core.amounts import counted, digits, level, percent, unit_of_advantage, with_interval
 from tellall.core.text import TERMINAL, plain_text
 from tellall.experiment.answers import calibration_answer, strongest_rows, sweep_answer
-from tellall.experiment.outcome import Outcome
-from tellall.experiment.sweep import untried_decoders
+from tellall.experiment.calibrate import Calibration
+from tellall.experiment.outcome import Outcome, Promised
+from tellall.experiment.sweep import Sweep, untried_decoders
 from tellall.experiment.verdict import Answer
 from tellall.report.releases import advantage_words, counted_heads, is_real, release_rows
 
@@ -84,64 +85,64 @@ def audit_text(document: dict[str, Any]) -> list[Text]:
     return [headline, Text(), *table, Text(), Text(note)]
 
 
-def sweep_text(release: dict[str, Any], limit: float, exposed_limit: int | None) -> list[Text]:
+def sweep_text(release: Sweep, limit: float, exposed_limit: int | None) -> list[Text]:
     """The answer of a sweep, as on its page, and a table of its protections; 80 columns wide."""
-    answer, real = sweep_answer(release, limit, exposed_limit), bool(release["real"])
+    answer, real = sweep_answer(release, limit, exposed_limit), release.real
     rows = [
         JudgedRow(
-            f"{row['protection']} *" if row["frontier"] else row["protection"],
-            row["verdict"],
-            row["decided"],
+            f"{row.protection} *" if row.frontier else row.protection,
+            row.verdict,
+            row.decided,
             (
-                level(row["accuracy"], real),
-                level(row["baseline_accuracy"], real),
-                with_interval(row["advantage"], (row["low"], row["high"]), real),
-                counted(row["exposed"]),
-                counted(row["learnt"]),
-                digits(row["loss"]),
-                digits(row["epsilon"]),
+                level(row.accuracy, real),
+                level(row.baseline_accuracy, real),
+                with_interval(row.advantage, (row.low, row.high), real),
+                counted(row.exposed),
+                counted(row.learnt),
+                digits(row.loss),
+                digits(row.epsilon),
             ),
         )
-        for row in strongest_rows(release["rows"])
+        for row in strongest_rows(release.rows)
     ]
     head = ["off by" if real else "right", "guess", "advantage [95 %]", "exposed", "sensitive", "error", "ε"]
-    unit = unit_of_advantage(real, release["secret"])
+    unit = unit_of_advantage(real, release.secret)
     notes = [
         f"{_SWEPT} Advantage in {unit}.",
-        *(f"Left out {one['protection']}: {one['reason']}" for one in release["skipped"]),
-        *untried_decoders(release["untried"], release["people"]),
+        *(f"Left out {one.protection}: {one.reason}" for one in release.skipped),
+        *untried_decoders(release.untried, release.people),
     ]
     table = judged_table(head, rows)
     return [_answered(answer), Text(), *table, Text(), *map(Text, notes)]
 
 
-def calibration_text(release: dict[str, Any], exposed_limit: int | None) -> list[Text]:
+def calibration_text(release: Calibration, exposed_limit: int | None) -> list[Text]:
     """The answer of a calibration, as on its page, and a table of the scales tried; 80 columns wide."""
-    answer, real = calibration_answer(release, exposed_limit), bool(release["real"])
+    answer, real = calibration_answer(release, exposed_limit), release.real
     rows = [
         JudgedRow(
-            f"scale {one['scale']:.4g}",
-            one["verdict"],
-            one["decided"],
+            f"scale {one.scale:.4g}",
+            one.verdict,
+            one.decided,
             (
-                level(one["accuracy"], real),
-                with_interval(one["advantage"], one["interval"], real),
-                counted(one["learnt"]),
-                digits(one["loss"]),
+                level(one.accuracy, real),
+                with_interval(one.advantage, one.interval, real),
+                counted(one.learnt),
+                digits(one.loss),
             ),
         )
-        for one in sorted(release["history"], key=lambda one: float(one["scale"]))
+        for one in sorted(release.history, key=lambda one: one.scale)
     ]
     head = ["off by" if real else "right", "advantage [95 %]", "sensitive", "error"]
-    unit = unit_of_advantage(real, release["secret"])
-    said = _promise(release["guarantee"])
+    unit = unit_of_advantage(real, release.secret)
+    said = _promise(release.guarantee)
     return [
         _answered(answer),
         Text(),
         *judged_table(head, rows),
         Text(),
         Text(f"{_SENSITIVE} Error: of a published value on average. Advantage in {unit}. {said}"),
-        *map(Text, release["warnings"]),
+        *map(Text, release.warnings),
     ]
 
 
@@ -173,11 +174,11 @@ def _answered(answer: Answer) -> Text:
     return Text(f"{answer.about}: ", "bold").append(_headline(answer.kind, answer.word, answer.sentence))
 
 
-def _promise(known: dict[str, Any] | None) -> str:
-    if known is None or known["epsilon"] is None:
+def _promise(known: Promised | None) -> str:
+    if known is None or known.epsilon is None:
         return "No differential privacy is promised."
-    delta = f", δ = {known['delta']:g}" if known["delta"] else ""
-    return f"Promised: ε = {known['epsilon']:.4g}{delta} for {known['relation']} ({known['text']})."
+    delta = f", δ = {known.delta:g}" if known.delta else ""
+    return f"Promised: ε = {known.epsilon:.4g}{delta} for {known.relation} ({known.text})."
 
 
 def _headline(kind: str, word: str, sentence: str) -> Text:

@@ -18,7 +18,7 @@ from tellall.experiment.measures.disclosure import told_of_areas
 from tellall.experiment.outcome import Outcome
 from tellall.experiment.plans.places import Place, together
 from tellall.experiment.plans.plan import Plan
-from tellall.experiment.sweep import rows_of, suggest_scales
+from tellall.experiment.sweep import SweepRow, rows_of, suggest_scales
 from tellall.experiment.trial import Planned, Trial, affordable
 from tellall.experiment.verdict import JudgedArea, Limits, area_name, judge, judge_area, judged_areas
 from tellall.people.areas import fingerprint
@@ -35,7 +35,6 @@ __all__ = ["measure", "point_view"]
 Plain = dict[str, Any]
 _MANY = 50  # areas from which fewer protections are measured
 _WORST = 10  # areas listed next to the slider
-_COUNTED = ("advantage", "low", "high", "exposed", "learnt", "loss")
 _RANK = {"pass": 0, "review": 1, "fail": 2}
 _HIDE_AND_ROUND = ((5, 0), (10, 0), (20, 0), (0, 5), (0, 10), (5, 5), (10, 5), (10, 10), (20, 10))
 
@@ -114,11 +113,24 @@ def _measured(work: tuple[Sequence[Place], Planned, Limits, Plan]) -> Plain:
         "label": planned.label,
         "words": ", ".join(map(chip_words, protect)) or "nothing: exact values",
         "protect": protect,
-        **{name: worst[name] for name in (*_COUNTED, "draws")},
-        "verdict": verdict.word if by_area else worst["verdict"],
-        "decided": verdict.decided if by_area else worst["decided"],
-        "withheld": worst["missing"],
+        **_numbers(worst),
+        "draws": worst.draws,
+        "verdict": verdict.word if by_area else worst.verdict,
+        "decided": verdict.decided if by_area else worst.decided,
+        "withheld": worst.missing,
         "areas": sorted(areas, key=lambda one: (-_RANK[one["verdict"]], -one["low"])) if by_area else [],
+    }
+
+
+def _numbers(row: SweepRow) -> Plain:
+    """What the slider shows of a protection."""
+    return {
+        "advantage": row.advantage,
+        "low": row.low,
+        "high": row.high,
+        "exposed": row.exposed,
+        "learnt": row.learnt,
+        "loss": row.loss,
     }
 
 
@@ -129,8 +141,8 @@ def _area(judged: JudgedArea, outcomes: Sequence[Outcome], limits: Limits) -> Pl
         "name": area_name(judged.name),
         "people": judged.people,
         "verdict": judged.word,
-        **{name: worst[name] for name in _COUNTED},
-        "withheld": worst["missing"],
+        **_numbers(worst),
+        "withheld": worst.missing,
     }
 
 

@@ -189,7 +189,7 @@ def test_audits_and_sweeps_of_an_unknown_law_are_not_settled(tmp_path):
     assert "unknown" in str(finding.outcome.status)
     audit.save(tmp_path)
     found = ta.sweep(people, ta.Marginals(3), [FlipSome(Unknown())], repeats=2)
-    assert found.rows[0]["std"] is None
+    assert found.rows[0].std is None
 
 
 def test_check_protection_finds_a_law_that_is_too_narrow():

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import tellall as ta
+from tellall.core.reasons import KINDS
 from tests.conftest import first_fast, random_people
 
 PEOPLE = random_people(60, 7, seed=1)
@@ -72,6 +73,15 @@ def test_the_frontier_is_marked(found: ta.Sweep) -> None:
     assert str(found).count("  *") == len(found.frontier)
 
 
+def test_rows_say_by_codes_why_they_do_not_pass(found: ta.Sweep) -> None:
+    for row in found.rows:
+        assert (row.verdict == "pass") == (not row.codes)
+        assert set(row.codes) <= set(KINDS)
+    assert found.rows[0].codes
+    loud = ta.calibrate(PEOPLE, ta.Marginals(2), ta.Gaussian, 0.3, draws=2, decoders=["least-squares"])
+    assert all(one.passed == (not one.codes) for one in loud.history)
+
+
 def test_files_hold_the_rows(found: ta.Sweep, tmp_path: Path) -> None:
     import duckdb
 
@@ -82,7 +92,8 @@ def test_files_hold_the_rows(found: ta.Sweep, tmp_path: Path) -> None:
     parquet = found.to_parquet(tmp_path / "it's a sweep.parquet")
     with duckdb.connect(":memory:") as connection:
         rows = connection.execute("SELECT * FROM read_parquet(?)", [str(parquet)]).fetchall()
-    assert rows == [tuple(row.as_json().values()) for row in found.rows]
+    flat = [row.as_json() | {"codes": " ".join(row.codes)} for row in found.rows]
+    assert rows == [tuple(row.values()) for row in flat]
 
 
 def test_numbers_do_not_depend_on_the_workers(found: ta.Sweep) -> None:

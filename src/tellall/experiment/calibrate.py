@@ -50,6 +50,7 @@ class Evaluation(Record):
     loss: Annotated[float, Meaning(least=0), UNKNOWN]
     verdict: Annotated[Word, Meaning("What an audit would say, over the decoders tried.")]
     decided: Annotated[str, Meaning("What decided, in a few words.")]
+    codes: Annotated[tuple[str, ...], Meaning("Why it is no pass, by codes, the decisive one first.")] = ()
 
     @property
     def passed(self) -> bool:
@@ -322,6 +323,7 @@ def _evaluation(scale: float, outcomes: Sequence[Outcome], limits: Limits) -> Ev
         worst.loss.error if worst.loss else math.nan,
         verdict.word,
         verdict.decided,
+        verdict.codes,
     )
 
 

@@ -97,6 +97,7 @@ class SweptLoss(Record):
     frontier: Annotated[bool, Meaning("No other protection has less advantage and less loss.")] = False
     verdict: Annotated[Word, Meaning("What an audit would say, over all decoders tried.")]
     decided: Annotated[str, Meaning("What decided, in a few words.")]
+    codes: Annotated[tuple[str, ...], Meaning("Why it is no pass, by codes, the decisive one first.")] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -164,7 +165,7 @@ class Sweep(Record, WithFigures):
     def csv_text(self) -> str:
         """The rows as CSV, empty if not measured."""
         text = io.StringIO()
-        rows = [row.as_json() for row in self.rows]
+        rows = [_flat(row) for row in self.rows]
         writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)
@@ -172,7 +173,7 @@ class Sweep(Record, WithFigures):
 
     def columns(self) -> dict[str, list[Any]]:
         """The rows column by column."""
-        rows = [row.as_json() for row in self.rows]
+        rows = [_flat(row) for row in self.rows]
         return {name: [row[name] for row in rows] for name in rows[0]}
 
     def to_csv(self, path: str | Path) -> Path:
@@ -369,6 +370,7 @@ def _row(
         delta=_known(promise.delta if promise else None),
         verdict=verdict.word,
         decided=verdict.decided,
+        codes=verdict.codes,
     )
 
 
@@ -494,6 +496,11 @@ def _std(trial: Trial) -> float:
     done = prepare(planned.protections, trial.setting.exact(planned.statistic).statistic, public)
     law = noise_of(done)
     return law.std if law.known else math.nan
+
+
+def _flat(row: SweepRow) -> dict[str, Any]:
+    """A row as a table of text has it: codes in one cell."""
+    return {**row.as_json(), "codes": " ".join(row.codes)}
 
 
 def _cells(row: SweepRow, real: bool) -> list[str]:

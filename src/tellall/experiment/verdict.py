@@ -71,6 +71,13 @@ class Verdict(Record):
         return "pass" if worst is None else worst.word
 
     @property
+    def codes(self) -> tuple[str, ...]:
+        """The codes of the reasons, the decisive one first."""
+        worst = worst_reason(self.reasons)
+        decisive = () if worst is None else (worst.code,)
+        return tuple(dict.fromkeys((*decisive, *(reason.code for reason in self.reasons))))
+
+    @property
     def decided(self) -> Annotated[str, Meaning("What decided, in a few words."), WRITTEN]:
         """In a few words, what decided."""
         worst = worst_reason(self.reasons)

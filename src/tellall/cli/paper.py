@@ -34,7 +34,7 @@ def paper(
     ] = False,
     about: Annotated[
         str,
-        typer.Option("--about", help="Print only what is about this object or erratum: Thm. 3.3, E-LR-1."),
+        typer.Option("--about", help="Run and print only this object or erratum: Table 3, E-LR-1."),
     ] = "",
     as_json: AsJson = False,
     seed: Seed = 0,
@@ -55,11 +55,9 @@ def paper(
         module.PAPER.check_about(about)
     talk = text.talk_console(quiet=quiet)
     with progress_bar(talk, "rerunning", quiet=quiet) as bar:
-        result: PaperRerun = module.rerun(data, quick=not full, rng=seed, progress=bar)
+        result: PaperRerun = module.rerun(data, quick=not full, rng=seed, progress=bar, about=about)
     if data != Path():
         result = replace(result, data=str(data))
-    if about:
-        result = result.about(about)
     if not as_json:
         say(str(result))
     if out is not None and is_folder(out):

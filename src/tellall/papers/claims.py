@@ -6,15 +6,15 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from string import Formatter
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from tellall.core.errors import invalid
 from tellall.core.work import Progress, Tell, counter, one_thread
-from tellall.report.paper import IndexEntry, PaperRerun, Statement
-from tellall.report.paper_words import PaperVerdict
+from tellall.report.paper import IndexEntry, PaperRerun, PaperTable, Statement
+from tellall.report.paper_words import GRAVEST, PaperVerdict
 from tellall.report.plot import Figure, Kind, Series, number
 
 __all__ = [
@@ -42,6 +42,7 @@ __all__ = [
     "mean_of",
     "mended",
     "objects_in",
+    "refuted",
     "run_parts",
     "share_of",
 ]
@@ -51,18 +52,7 @@ Case = Mapping[str, Any]
 NamedCase = tuple[str, Case]
 Rule = Callable[[Case], PaperVerdict]
 Found = tuple[Iterable[Figure], Iterable[NamedCase]]
-Part = tuple[Callable[[np.random.Generator, Tell], Found], int]  # what to run; about how many seconds
 _SLACK = 1e-12
-_GRAVEST: tuple[PaperVerdict, ...] = (
-    "false as worded",
-    "gap in the proof",
-    "constant",
-    "wording",
-    "copy",
-    "not reproduced",
-    "holds within our range",
-    "holds",
-)
 
 
 def binomial(successes: Any, trials: int, chance: float) -> Any:
@@ -119,8 +109,20 @@ def holds_if(name: str) -> Rule:
     return lambda case: "holds" if case[name] else "not reproduced"
 
 
-def mended(word: PaperVerdict) -> Rule:
-    """The verdict on a correction: the printed statement fails in our check and the corrected one holds."""
+def mended(word: Literal["gap in the proof", "wording", "copy"]) -> Rule:
+    """The verdict on a correction that leaves the statement alone: a gap, loose words, perhaps a misprint."""
+    if word not in ("gap in the proof", "wording", "copy"):
+        raise invalid("word", "a gap, wording or copy; what a counterexample breaks is refuted", word)
+    return lambda case: "holds" if case.get("printed") else word if case["mended"] else "not reproduced"
+
+
+def refuted(word: Literal["false as worded", "constant"] = "false as worded") -> Rule:
+    """The verdict where a counterexample breaks the statement as printed, and `ours` shows it.
+
+    It is a matter of a constant where another number in the same statement mends it, which `ours` names.
+    """
+    if word not in ("false as worded", "constant"):
+        raise invalid("word", "false as worded, or constant", word)
     return lambda case: "holds" if case.get("printed") else word if case["mended"] else "not reproduced"
 
 
@@ -143,7 +145,8 @@ class Claim:
     what, where
         The claim in a few words, and its number in the paper.
     says
-        What the paper says; empty for our own additions.
+        What the paper says, in its words and with its numbers; empty for our own additions. Numbers that are
+        filled in have names that begin with "paper".
     tested
         How it was tested.
     ours
@@ -152,6 +155,8 @@ class Claim:
         A word, or a rule that gives one from the case.
     asymptotic
         The paper gives no sizes or constants, so "holds" is said of the sizes and bars tried only.
+    own_data
+        It is about the paper's own data: on other data it was not tried.
     """
 
     key: str
@@ -162,8 +167,14 @@ class Claim:
     ours: str = "{shown}"
     verdict: PaperVerdict | Rule = "our own addition"
     asymptotic: bool = False
+    own_data: bool = False
 
-    def judged(self, case: Case) -> Statement:
+    def __post_init__(self) -> None:
+        for _, field, _, _ in Formatter().parse(self.says):
+            if field and not field.startswith("paper"):
+                raise invalid("says", "the paper's words and numbers, in fields named paper…", field)
+
+    def judged(self, case: Case, *, other_data: bool = False) -> Statement:
         """The statement for one case.
 
         Examples
@@ -182,9 +193,11 @@ class Claim:
         verdict = self.verdict if isinstance(self.verdict, str) else self.verdict(case)
         if self.asymptotic and verdict == "holds":
             verdict = "holds within our range"
+        if other_data and self.own_data and verdict != "our own addition":
+            verdict = "not tried (other data)"
         bound = self.verdict.of(case) if isinstance(self.verdict, Limit) else case.get("bound")
         value, bound = (None if one is None else float(one) for one in (value, bound))
-        return Statement(what, where, says, tested, ours, verdict, value, bound, interval)
+        return Statement(what, where, says, tested, ours, verdict, value, bound, interval, self.key)
 
 
 @dataclass(frozen=True)
@@ -218,15 +231,24 @@ class Paper:
         if words not in named:
             raise invalid("about", "a number of the paper, as “Thm. 3.3”, or an erratum, as “E-LR-1”", words)
 
+    def keys_about(self, words: str) -> frozenset[str] | None:
+        """The claims about an object, place or erratum; None, for all, if no words are given."""
+        if not words:
+            return None
+        return frozenset(one.key for one in self.claims if words in objects_in(one.where))
+
     def rerun(
         self,
         figures: Iterable[Figure],
         cases: Iterable[NamedCase],
         rng: object,
         quick: bool,
+        *,
+        stand_in: str = "",
+        tables: Iterable[PaperTable] = (),
         **more: Any,
     ) -> PaperRerun:
-        """The record of a rerun from what its experiments found."""
+        """The record of a rerun from what its experiments found; `stand_in` names data not the paper's."""
         places = [one if isinstance(one, str) else one.number for one in self.index]
         order = {place: position for position, place in enumerate(places)}
 
@@ -235,7 +257,7 @@ class Paper:
                 (order[place] for place in objects_in(one.where) if place in order), default=len(order)
             )
 
-        statements = tuple(sorted(filled(self.claims, cases), key=position))
+        statements = tuple(sorted(filled(self.claims, cases, other_data=bool(stand_in)), key=position))
         return PaperRerun(
             self.name,
             self.title,
@@ -245,6 +267,8 @@ class Paper:
             **{"notes": self.notes, "quick": quick, **more},
             index=tuple(_entry(one, statements) for one in self.index if isinstance(one, Numbered)),
             seed=rng if isinstance(rng, int) else None,
+            stand_in=stand_in,
+            tables=tuple(tables),
         )
 
 
@@ -263,37 +287,58 @@ def _entry(one: Numbered, statements: Sequence[Statement]) -> IndexEntry:
     """The index entry of an object; our own additions are listed with it but do not test it."""
     about = [place for place, said in enumerate(statements, 1) if one.number in objects_in(said.where)]
     words = {statements[place - 1].verdict for place in about}
-    verdict: PaperVerdict = next((word for word in _GRAVEST if word in words), "not tried")
+    verdict: PaperVerdict = next((word for word in GRAVEST if word in words), "not tried")
     why = ""
     if verdict == "not tried":
         why = one.why or ("as said there" if about else "nothing in this run is about it")
     return IndexEntry(one.number, one.says, verdict, tuple(about), why)
 
 
-def filled(claims: Sequence[Claim], cases: Iterable[NamedCase]) -> tuple[Statement, ...]:
+def filled(
+    claims: Sequence[Claim], cases: Iterable[NamedCase], *, other_data: bool = False
+) -> tuple[Statement, ...]:
     """The statements, in the order of the claims; a claim without a case is left out."""
     by_key: dict[str, list[Case]] = {claim.key: [] for claim in claims}
     for key, case in cases:
         by_key[key].append(case)
-    return tuple(claim.judged(case) for claim in claims for case in by_key[claim.key])
+    return tuple(claim.judged(case, other_data=other_data) for claim in claims for case in by_key[claim.key])
+
+
+class Part(NamedTuple):
+    """A part of a rerun: what to run, about how many seconds it takes, and the claims it reports on.
+
+    Without claims it belongs to every question about the paper.
+    """
+
+    run: Callable[[np.random.Generator, Tell], Found]
+    work: int = 1
+    claims: tuple[str, ...] = ()
+
+    def answers(self, keys: frozenset[str] | None) -> bool:
+        """Whether it reports on one of these claims; None means all claims."""
+        return keys is None or not self.claims or not keys.isdisjoint(self.claims)
 
 
 def run_parts(
-    parts: Sequence[Part], rng: int | np.random.Generator | None, progress: Progress | None
+    parts: Sequence[Part],
+    rng: int | np.random.Generator | None,
+    progress: Progress | None,
+    keys: frozenset[str] | None = None,
 ) -> tuple[list[Figure], list[NamedCase]]:
-    """The figures and the cases of all parts.
+    """The figures and the cases of all parts, or of those that report on one of the claims with these keys.
 
-    Each part has its own stream of random numbers, so a change in one part leaves the others' numbers alone.
-    Matrix products use one thread: threads that wait for each other cost more than they save. Work that a
-    part did not report is reported at its end.
+    Each part has its own stream of random numbers, so a change in one part leaves the others' numbers alone,
+    and a part that is run alone has the numbers of the whole rerun. Matrix products use one thread: threads
+    that wait for each other cost more than they save. Work that a part did not report is reported at its end.
     """
     figures: list[Figure] = []
     cases: list[NamedCase] = []
-    tell = counter(progress, sum(work for _, work in parts))
     streams = np.random.default_rng(rng).spawn(len(parts))
+    chosen = [(one, stream) for one, stream in zip(parts, streams, strict=True) if one.answers(keys)]
+    tell = counter(progress, sum(one.work for one, _ in chosen))
     with one_thread():
-        for (run, work), stream in zip(parts, streams, strict=True):
-            left = work
+        for one, stream in chosen:
+            left = one.work
 
             def report(done: int) -> None:
                 nonlocal left
@@ -301,10 +346,13 @@ def run_parts(
                 left -= step
                 tell(step)
 
-            drawn, found = run(stream, report)
+            drawn, found = one.run(stream, report)
             figures.extend(drawn)
-            cases.extend(found)
-            report(work)
+            reported = list(found)
+            if one.claims and not {key for key, _ in reported} <= set(one.claims):
+                raise invalid("claims", "all that the part reports", sorted(one.claims))
+            cases.extend(reported)
+            report(one.work)
     return figures, cases
 
 

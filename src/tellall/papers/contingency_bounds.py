@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from itertools import combinations, product
+from collections.abc import Callable, Iterator
+from itertools import combinations, combinations_with_replacement, product
 
 import numpy as np
 
@@ -12,18 +12,11 @@ from tellall.papers.claims import Array, Joined, NamedCase, binomial
 from tellall.papers.contingency_mechanisms import inner_products
 
 __all__ = [
+    "LOWER_BOUNDS",
     "least_second_moment",
-    "lower_bounds",
 ]
 
 Rng = np.random.Generator
-
-
-def lower_bounds(rng: Rng) -> Iterator[NamedCase]:
-    """The cases of every check in this module."""
-    yield from _noise(rng)
-    yield from _directions(rng)
-    yield from _rest(rng)
 
 
 def least_second_moment(epsilon: float) -> float:
@@ -76,6 +69,11 @@ def _noise(rng: Rng) -> Iterator[NamedCase]:
         p = 1 / (1 + math.exp(epsilon))
         reached = max(reached, p * (1 - p) / (1 - 2 * p) ** 2 / sharp)
     yield "two laws", {"value": min(least, reached), "reached": reached, "tried": tried}
+    epsilon, p = 1.0, -1000.0
+    variance = 1 / (4 * math.sinh(epsilon / 2) ** 2)
+    far, small = 100 / (4 * math.sinh(5.0) ** 2), variance * epsilon**2
+    fine = variance + (p + 1) ** 2 < p**2 and variance + p**2 > p**2 and far < 0.01 < small
+    yield "two laws, second moments", {"value": far, "small": small, "epsilon": epsilon, "mended": fine}
     at = [2 * (2 * d / 0.5) ** 2 * d / (d**2 * 4 * least_second_moment(1.0)) for d in (4, 32, 256, 1024)]
     yield "one way", {"value": min(at)}
     at = []
@@ -150,29 +148,34 @@ def _directions(rng: Rng) -> Iterator[NamedCase]:
     kept = 100 * math.exp(-3 * people / 100 + people * math.log(1 + (math.e - 1) / 100))
     fine = abs(norm - closed) < 1e-9 < abs(norm - printed) and kept < 1 / people
     yield "exponential", {"value": norm, "bound": printed, "kept": kept, "mended": fine}
-    largest, runs = 0.0, 20
-    tables, people_counts = (15, 45), (20, 100, 600)
-    for d in (6, 10):
-        for n in people_counts:
-            for _ in range(runs):
-                chosen = np.array(list(combinations(range(d), 2)))
-                z = rng.choice([-1.0, 1.0], (n, d))[:, chosen].prod(axis=2)
-                size = float(np.linalg.norm(z, 2)) ** 2 / z.shape[1]
-                largest = max(largest, size / max(n / z.shape[1], math.log(z.shape[1])))
-    words = {"tables": Joined(tables), "people": Joined(people_counts), "runs": runs}
-    yield "largest", {"value": largest, **words}
-    runs, n = 4000, 60
-    chosen = np.array(list(combinations(range(4), 2)))
-    z = rng.choice([-1.0, 1.0], (runs, n, 4))[:, :, chosen].prod(axis=3) / math.sqrt(m)
-    top = np.linalg.eigvalsh(np.einsum("rij,rik->rjk", z, z) / n)[:, -1]
-    ratio = 0.0
-    for gamma in (0.25, 0.3, 0.35, 0.4, 0.45):
-        bound = min(
-            m * math.exp(-t * gamma * n + n * math.log(1 + (math.exp(t) - 1) / m))
-            for t in np.linspace(0.05, 4, 80)
-        )
-        ratio = max(ratio, float((top >= gamma).mean()) / min(1.0, bound))
-    yield "chernoff", {"value": ratio, "runs": runs}
+    tables, people_counts = (15, 100, 1000, 10_000), (20, 1000, 100_000)
+    least = [_largest_norm(m, n) / max(n / m, math.log(m)) for m in tables for n in people_counts]
+    yield "largest", {"value": max(least), "tables": Joined(tables), "people": Joined(people_counts)}
+    yield _chernoff(9)
+
+
+def _largest_norm(m: int, n: int) -> float:
+    """The norm that the matrix Chernoff bound lets ‖V_k‖ exceed with probability 1/n at most (E-CT-6)."""
+    steps = np.geomspace(1e-3, 50, 1000)
+    return float(((math.log(m * n) + n * np.log1p(np.expm1(steps) / m)) / steps).min())
+
+
+def _chernoff(n: int) -> NamedCase:
+    """The matrix Chernoff bound against the exact law: databases differ in how often each product row comes."""
+    rows, weights = np.unique(_all_rows(4, 2), axis=0, return_counts=True)
+    kinds, m = rows.shape
+    counts = np.array(
+        [np.bincount(one, minlength=kinds) for one in combinations_with_replacement(range(kinds), n)]
+    )
+    ways = np.array([math.factorial(n) / math.prod(map(math.factorial, one)) for one in counts.tolist()])
+    chance = ways * np.prod((weights / weights.sum()) ** counts, axis=1)
+    top = np.linalg.eigvalsh(np.einsum("rk,ki,kj->rij", counts / (n * m), rows, rows))[:, -1]
+    steps, ratio, least = np.linspace(0.02, 12, 600), 0.0, 1.0
+    for gamma in np.linspace(0.25, 1.0, 31):
+        bound = float(m * np.exp(-steps * gamma * n + n * np.log1p(np.expm1(steps) / m)).min())
+        seen = float(chance[top >= gamma - 1e-9].sum())
+        ratio, least = max(ratio, seen / min(1.0, bound)), min(least, seen)
+    return "chernoff", {"value": ratio, "n": n, "count": len(counts), "least": least}
 
 
 def _rest(rng: Rng) -> Iterator[NamedCase]:
@@ -182,8 +185,13 @@ def _rest(rng: Rng) -> Iterator[NamedCase]:
     plain, fair = math.sqrt(d**k) / upper, math.sqrt(d**k / math.factorial(k)) / upper
     yield "table", {"value": plain, "bound": fair, "k": k, "d": d, "mended": plain > 1 > fair}
     # E|S| ≥ n/4 with |S| ≤ n: the least P(|S| > n/8) puts the rest at n/8
-    least = (1 / 4 - 1 / 8) / (1 - 1 / 8)
-    yield "markov", {"value": least, "bound": 1.0, "mended": math.isclose(least, 1 / 7)}
+    least, first = (1 / 4 - 1 / 8) / (1 - 1 / 8), 8
+    share = min((least - 1 / n) / (1 - 1 / n) for n in range(first, 10_000))  # grows with n
+    yield "markov", {"value": share, "markov": least, "first": first}
+    sizes = [(d, n) for d in (2, 3, 4) for n in (2, 10, 100)]
+    apart = max(_size_biased(d, n) for d, n in sizes)
+    words = {"d": Joined(sorted({d for d, _ in sizes})), "n": Joined(sorted({n for _, n in sizes}))}
+    yield "size-biased", {"value": apart, "mended": 0 < apart < 0.5, **words}
     epsilon, delta, steps = 0.1, 1e-4, 5
     p = 0.0
     for _ in range(steps):  # P(1) grows as fast as (ε, δ) lets it
@@ -226,6 +234,13 @@ def _rest(rng: Rng) -> Iterator[NamedCase]:
     yield "distortion", {"value": inside ** (1 / 3), "bound": inside ** (2 / 3), "n": n, "mended": fine}
 
 
+def _size_biased(d: int, n: int) -> float:
+    """How far D~ is from uniform: the number of its rows of ones, 1 + Bin(n − 1, q) or Bin(n, q) above 0."""
+    q, counts = 2.0**-d, np.arange(1, n + 1)
+    uniform = binomial(counts, n, q)
+    return float(np.abs(binomial(counts - 1, n - 1, q) - uniform / uniform.sum()).sum()) / 2
+
+
 def _dimension(d: int, k: int) -> int:
     """The VC dimension of k-way conjunctions of d attributes, by trying every set of points."""
     points = list(product((0, 1), repeat=d))
@@ -243,3 +258,22 @@ def _dimension(d: int, k: int) -> int:
                 best = size
                 break
     return best
+
+
+LOWER_BOUNDS: tuple[tuple[Callable[[Rng], Iterator[NamedCase]], tuple[str, ...]], ...] = (
+    (
+        _noise,
+        ("noise along", "two laws", "two laws, second moments", "one way", "trace", "across", "composition"),
+    ),
+    (
+        _directions,
+        ("directions", "independent lengths", "quadratic", "psd", "exponential", "largest", "chernoff"),
+    ),
+    (
+        _rest,
+        (
+            *("table", "markov", "size-biased", "group", "repeated", "dimension", "transform"),
+            *("dropped constant", "distortion"),
+        ),
+    ),
+)

@@ -68,7 +68,7 @@ INDEX: tuple[Numbered | str, ...] = (
     Numbered("Claim 4.23", "the lower bound for that algorithm",
              "Prop. 4.20 at another size; nothing new to try"),
     Numbered("Lemma 4.24", "and back: a factor 1/(4ε²)"),
-    Numbered("Def. A.1", "(α, β)-useful synthetic data", _WORDS),
+    Numbered("Def. A.1", "(α, β)-useful synthetic data"),
     Numbered("Thm. A.2", "synthetic data (Blum, Ligett, Roth)"),
     Numbered("Prop. A.3", "their mean squared error"),
     Numbered("Cor. A.4", "the same for conjunctions"),

@@ -259,17 +259,20 @@ def privacy(quick: bool, rng: Rng, tell: Tell) -> Found:
     cases.append(("orthogonal", {"value": _off_orthogonal()}))
     gone = (2 - math.sqrt(math.e) - 0.3513) ** 2
     fine = least >= 1 - 1e-12
+    delta = 0.36
+    allowed = math.expm1(0.5) + delta
+    numbers = {"value": 0.0, "bound": (1 - delta) ** 2, "delta": delta, "allowed": allowed}
+    cases.append(("two laws apart", {**numbers, "last": 2 - math.sqrt(math.e), "mended": allowed >= 1}))
     cases.append(
         ("neighbours", {"value": least, "bound": 1.0, "far": furthest, "gone": gone, "mended": fine})
     )
     cases.append(("constant answer", _constant_case(9, 3)))
     table = ta.bounds.table(_PEOPLE, 20, 3, _EPS, _DEL)
     rate = next(row for row in table.rows if row.side == "lower" and row.guarantee == "(ε, δ)-private")
-    synthetic = ta.bounds.blr(_PEOPLE, 20, 3, _EPS).distortion
     least = general_noise(_PEOPLE, 20, 3, _EPS, _DEL)
     above = {"value": (ta.bounds.noisy_tables(20, 3, _EPS, _DEL).std or math.nan) / least, "least": least}
-    for key, more in (("general", {"rate": rate, **above}), ("synthetic", {"off": synthetic})):
-        cases.append((key, {"n": _PEOPLE, "d": 20, "k": 3, **words, **more}))
+    above |= {"rate": rate, "paper_rate": rate.formula}
+    cases.append(("general", {"n": _PEOPLE, "d": 20, "k": 3, **words, **above}))
     figure = Figure(
         "What privacy costs a cell, and what it must cost (k = 2)",
         f"All 2-way tables of d attributes, ε = {_EPS:g}, δ = {_DEL:g}, one row replaced. No "

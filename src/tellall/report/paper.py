@@ -22,6 +22,7 @@ from tellall.report.text import fitted
 __all__ = [
     "IndexEntry",
     "PaperRerun",
+    "PaperTable",
     "Statement",
 ]
 
@@ -48,6 +49,8 @@ class Statement:
     value, bound, interval
         The numbers behind the verdict, if there are any: ours, what it is compared with, and the
         interval of ours.
+    claim
+        The name of the claim; cases of one claim share it.
     """
 
     what: str
@@ -59,6 +62,7 @@ class Statement:
     value: float | None = None
     bound: float | None = None
     interval: tuple[float, float] | None = None
+    claim: str = ""
 
     def __post_init__(self) -> None:
         if self.verdict not in get_args(PaperVerdict):
@@ -104,6 +108,28 @@ class IndexEntry:
 
 
 @dataclass(frozen=True)
+class PaperTable:
+    """A table of the paper with our numbers beside its own.
+
+    Attributes
+    ----------
+    number, caption
+        Its name in the paper ("Table 3"), and what the columns hold.
+    head, rows
+        The names of the columns, and the cells as text.
+    """
+
+    number: str
+    caption: str
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+    def __str__(self) -> str:
+        body = [list(row) for row in self.rows]
+        return "\n".join([wrapped(f"{self.number}: {self.caption}"), *fitted([list(self.head), *body])])
+
+
+@dataclass(frozen=True)
 class PaperRerun:
     """A paper rerun; `str` is for a terminal, `as_json` is the JSON form, `save` writes the page.
 
@@ -117,8 +143,12 @@ class PaperRerun:
         What a reader has to know: what was left out, approximated or read in one of several ways.
     seed, quick, data
         How to repeat it; `data` is the folder that was named, if any.
+    stand_in
+        The data that were taken because the paper's own were not given; empty if they were or none are needed.
     index
         Every numbered object of the paper, in its order, with the statements about it.
+    tables
+        Tables of the paper beside our numbers.
     details
         Further plain data for the JSON document only.
     versions
@@ -144,7 +174,9 @@ class PaperRerun:
     seed: int | None = None
     quick: bool = True
     data: str = ""
+    stand_in: str = ""
     index: tuple[IndexEntry, ...] = ()
+    tables: tuple[PaperTable, ...] = ()
     details: Mapping[str, Any] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=versions)
 
@@ -152,7 +184,9 @@ class PaperRerun:
         """The same rerun with the statements about one object or erratum only: "Thm. 3.3", "E-LR-1"."""
         kept = tuple(one for one in self.statements if words in re.split(r", |proof of ", one.where))
         entries = tuple(replace(one, statements=()) for one in self.index if one.number == words)
-        return replace(self, statements=kept, index=entries, figures=(), notes=())
+        tables = tuple(one for one in self.tables if one.number == words)
+        notes = self.notes[:1] if self.stand_in else ()
+        return replace(self, statements=kept, index=entries, tables=tables, figures=(), notes=notes)
 
     @property
     def counts(self) -> Counter[str]:
@@ -173,8 +207,10 @@ class PaperRerun:
             "seed": self.seed,
             "quick": self.quick,
             "data": self.data,
+            "stand_in": self.stand_in,
             "index": [asdict(one) | {"found": one.found} for one in self.index],
             "statements": [asdict(one) for one in self.statements],
+            "tables": [asdict(one) for one in self.tables],
             "figures": [figure.as_json() for figure in self.figures],
             "notes": list(self.notes),
             **self.details,
@@ -199,6 +235,7 @@ class PaperRerun:
             parts.append("\n".join(wrapped(": ".join(filter(None, row)), indent="    ") for row in rows))
         numbered = (f"{place}. {one}" for place, one in enumerate(self.statements, 1))
         parts.append("\n".join(wrapped(line.replace("\n", f"\n{'':3}"), indent=6 * " ") for line in numbered))
+        parts.extend(map(str, self.tables))
         for figure in self.figures:
             head, body, _ = numbers(figure, _TEXT_ROWS)
             words = wrapped(f"{figure.title}: {figure.y.words}")

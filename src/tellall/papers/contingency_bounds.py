@@ -14,6 +14,7 @@ from tellall.papers.contingency_mechanisms import inner_products
 __all__ = [
     "LOWER_BOUNDS",
     "least_second_moment",
+    "vc_dimension",
 ]
 
 Rng = np.random.Generator
@@ -208,7 +209,7 @@ def _rest(rng: Rng) -> Iterator[NamedCase]:
             error = answer - inner_products(rows, 2)
             off = max(off, abs(float(error @ error) * times**2 - larger.size))
     yield "repeated", {"value": off, "tried": tried}
-    two, four, other = _dimension(2, 1), _dimension(4, 1), _dimension(3, 2)
+    two, four, other = vc_dimension(2, 1), vc_dimension(4, 1), vc_dimension(3, 2)
     fine = two > 1 and four > 2 and other <= 2 * math.log2(3)
     yield "dimension", {"value": float(two), "second": float(four), "bound": 1.0, "mended": fine}
     largest, tried = 0.0, 50
@@ -241,7 +242,7 @@ def _size_biased(d: int, n: int) -> float:
     return float(np.abs(binomial(counts - 1, n - 1, q) - uniform / uniform.sum()).sum()) / 2
 
 
-def _dimension(d: int, k: int) -> int:
+def vc_dimension(d: int, k: int) -> int:
     """The VC dimension of k-way conjunctions of d attributes, by trying every set of points."""
     points = list(product((0, 1), repeat=d))
     predicates = [

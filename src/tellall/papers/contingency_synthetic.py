@@ -9,6 +9,7 @@ from itertools import combinations, product
 import numpy as np
 
 from tellall.papers.claims import Array, Claim, Joined, NamedCase, at_most
+from tellall.papers.contingency_bounds import vc_dimension
 
 __all__ = [
     "SYNTHETIC",
@@ -48,7 +49,7 @@ def synthetic_data(rng: Rng) -> Iterator[NamedCase]:
     constant, loss, per_k = 0.0, 0.0, {}
     rows = 0
     for k in (1, 2):
-        dimension, values = 2, []  # both classes shatter two points and no three
+        dimension, values = vc_dimension(_ATTRIBUTES, k), []
         for n in _SIZES:
             alpha = min(0.5, (dimension * _ATTRIBUTES / (_EPSILON * n)) ** (1 / 3))
             rows = math.ceil(2 / alpha**2)

@@ -19,10 +19,12 @@ from tellall.report.plot import Axis, Figure, Rule, Series
 __all__ = [
     "COUNTED",
     "FITTED",
+    "GROSS",
     "KINDS",
     "WHERE",
     "CrowdStatistic",
     "Effort",
+    "Experiment",
     "Rng",
     "bound",
     "coins",
@@ -42,6 +44,7 @@ KINDS = (*COUNTED, *FITTED)
 Effort = Mapping[str, Any]
 Rng = np.random.Generator
 Guess = npt.NDArray[np.bool_]
+Experiment = Callable[[Effort, Rng, Tell], Found]
 _NOISES = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6)  # of √n people
 _RATIOS = (0.25, 0.5, 0.75, 1.0, 1.5, 2.5)  # sets of attributes, of the people
 _SETS = dict.fromkeys(COUNTED, 4) | dict.fromkeys(FITTED, 2)  # a person; the paper asks d ≥ 2n of fits
@@ -54,6 +57,11 @@ WHERE |= {
     "log-cosh": "Thm. 4.2",
     "Poisson": "Thm. 4.2",
     "linear, products": "Sec. 4.1",
+}
+GROSS = {  # what LP decoding is tried on: the claim in a few words, and where it stands
+    "random subsets": ("gross errors: random subsets", "Thm. 2.2"),
+    "xor": ("gross errors: xor", "Thm. 3.3, Thm. 3.1"),
+    "and": ("gross errors at random places: and", "Thm. 3.3, Thm. 3.1"),
 }
 _FRACTIONS = (0.0, 0.05, 0.1, 0.2, 0.3, 0.4)
 _BASE_NOISE = 0.02  # of √n people, on every value, in addition to gross errors
@@ -230,8 +238,8 @@ def _recovery_cases(n: int, by_noise: dict[str, Array]) -> Iterator[NamedCase]:
     for name, runs in by_noise.items():
         sets, unit = _SETS[name] * n, "√n" if name in COUNTED else "1/√n"
         d = f", {attributes_for(sets)} attributes" if name not in FITTED[1:5] else ""
-        words = {"name": name, "where": WHERE[name], "unit": unit, "n": n, "sets": sets, "d": d}
-        yield "recovered", _held(runs[:, 0], noise=_NOISES[0], **words)
+        words = {"name": name, "paper_unit": unit, "unit": unit, "n": n, "sets": sets, "d": d}
+        yield f"recovered {name}", _held(runs[:, 0], noise=_NOISES[0], **words)
     large = {name: float(runs[:, -1].mean()) for name, runs in by_noise.items()}
     weakest = min(large, key=lambda name: large[name])
     unit = "√n" if weakest in COUNTED else "1/√n"
@@ -442,12 +450,7 @@ def gross(effort: Effort, rng: Rng, tell: Tell) -> Found:
     at = _FRACTIONS.index(_HIT)
     words = {"n": n, "hit": _HIT}
     cases: list[NamedCase] = [
-        ("gross", _held(found[f"{name}, LP"][:, at], what=what, where=where, **words))
-        for name, what, where in (
-            ("random subsets", "gross errors: random subsets", "Thm. 2.2"),
-            ("xor", "gross errors: xor", "Thm. 3.3, Thm. 3.1"),
-            ("and", "gross errors at random places: and", "Thm. 3.3, Thm. 3.1"),
-        )
+        (f"gross {name}", _held(found[f"{name}, LP"][:, at], **words)) for name in GROSS
     ]
     fallen = float(found["xor, least squares"][:, at].mean())
     return [figure], [

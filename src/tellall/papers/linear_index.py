@@ -31,7 +31,7 @@ INDEX: tuple[Numbered | str, ...] = (
     Numbered("Def. 6", "row product matrix"),
     Numbered("Def. 7", "τ-random: bounded, centred, variance at least τ²",
         "a definition that is used as it is"),
-    Numbered("Def. 8", "iterated logarithm", "a definition; it is below 3 at every size a computer can try"),
+    Numbered("Def. 8", "iterated logarithm"),
     Numbered("Thm. 3.4", "independent row products: ‖Ax‖₁ ≥ C d^k for every unit x"),
     Numbered("Thm. 3.5", "row products: norm at most c(√(d^k) + √n)"),
     Numbered("Prop. 3.6", "a product of differences is a signed sum of values of h"),

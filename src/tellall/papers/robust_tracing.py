@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +15,22 @@ import numpy as np
 import numpy.typing as npt
 
 import tellall as ta
-from tellall.core.work import Progress, counter
-from tellall.papers.claims import Array, Claim, NamedCase, Paper, at_least, at_most, case_of, share_of
+from tellall.core.work import Progress, Tell
+from tellall.papers.claims import (
+    Array,
+    Claim,
+    Found,
+    NamedCase,
+    Paper,
+    Part,
+    at_least,
+    at_most,
+    case_of,
+    run_parts,
+    share_of,
+)
 from tellall.papers.tracing_index import INDEX
-from tellall.papers.tracing_lemmas import DELTA, LEMMAS, lemmas, people_of
+from tellall.papers.tracing_lemmas import DELTA, LEMMAS, LEMMA_PARTS, least_share, people_of
 from tellall.report.paper import PaperRerun
 from tellall.report.plot import Axis, Figure, Rule, Series
 
@@ -64,8 +77,9 @@ CLAIMS = (
     Claim("subsample", "only the subsample is traced", "Sec. I-B", "97 % of runs",
           "mean of {few} of {n}, d = {d:,}: exactly those {few} named", verdict=at_least(0.97)),
     Claim("pool", "fewer statistics with a pool", "Thm. 17, Fig. 2",
-          "more members than with one reference person ({alone:.3g})",
-          "{released}, n = {n}, d = {d:,}, pool of {pool}", verdict=at_least("alone"), asymptotic=True),
+          "fewer statistics are enough than with one reference person",
+          "{released}, n = {n}, d = {d:,}, pool of {pool}: members traced", "{shown}, with one reference person "
+          "{alone:.3g}", at_least("alone"), asymptotic=True),
     Claim("pool soundness", "soundness of the pool", "Prop. 18", _NAMED,
           "{released}, n = {n}, d = {d:,}, pool of {pool}", verdict=at_most(DELTA)),
     Claim("gaussian", "Gaussian data", "Prop. 31", _TRACED,
@@ -78,9 +92,16 @@ CLAIMS = (
     Claim("known", "not strong, not traced: {law}", "Sec. II-D", "members named at most δ",
           "{law}, insensitive release, n = {n}, d = {d:,}", verdict=at_most(DELTA)),
     Claim("private", "differential privacy resists", "Sec. I-B",
-          "members named at most e^ε·FPR + δ = {bound:.3g}",
+          "members named at most e^ε times as often as outsiders, and δ",
           "Gaussian noise of sd {std:.2f} ({epsilon:g}, {slack:g})-private, n = {n}, d = n² = {d:,}",
-          verdict=at_most("bound")),
+          "{shown}, where e^ε FPR + δ is {bound:.3g}", at_most("bound")),
+    Claim("not private", "a release that is traced is not (0.1, 1/4n)-private", "Sec. I-B",
+          "d = Õ(n²) for δ = 1/2n; no mechanism satisfying the above conditions can be (0.1, 1/4n) "
+          "differentially private",
+          "exact means of n = {n}, d = {d:,} as Proposition 13 asks at δ = 1/2n, one member replaced by an "
+          "outsider, {runs} runs: the least chance of naming the member, with 95 % confidence",
+          "{value:.3f}, where (0.1, 1/4n)-privacy allows e^0.1 δ + 1/4n = {bound:.3f}: the attack is sound at "
+          "δ = 1/2n for whoever was replaced", at_least("bound"), asymptotic=True),
     *LEMMAS,
 )
 # fmt: on
@@ -107,17 +128,26 @@ def rerun(
     quick: bool = True,
     rng: int | np.random.Generator | None = 0,
     progress: Progress | None = None,
+    about: str = "",
 ) -> PaperRerun:
     """Every claim, simulated, ten times as often unless `quick`; the folder is not read."""
-    generator, repeats = np.random.default_rng(rng), 20 if quick else 200
-    tell = counter(progress, len(_EXPERIMENTS) + 1)
-    cases: list[NamedCase] = []
-    for experiment in _EXPERIMENTS:
-        cases += experiment(generator, repeats)
-        tell(1)
-    drawn = _figures(cases, generator, repeats)
-    tell(1)
-    return PAPER.rerun(drawn, cases, rng, quick)
+    repeats = 20 if quick else 200
+    parts = [
+        *(Part(partial(_reported, run, repeats), 1, keys) for run, keys in _EXPERIMENTS),
+        *(Part(partial(_drawn, draw, repeats), 1, ("",)) for draw in _FIGURES),
+    ]
+    figures, cases = run_parts(parts, rng, progress, PAPER.keys_about(about))
+    if about:
+        return PAPER.rerun((), cases, rng, quick).about(about)
+    return PAPER.rerun([*figures, _released(cases)], cases, rng, quick)
+
+
+def _reported(run: Callable[[Rng, int], Cases], repeats: int, rng: Rng, tell: Tell) -> Found:
+    return (), run(rng, repeats)
+
+
+def _drawn(draw: Callable[[Rng, int], Figure], repeats: int, rng: Rng, tell: Tell) -> Found:
+    return [draw(rng, repeats)], ()
 
 
 def _traced(q: Array, people: npt.NDArray[Any], n: int, **options: Any) -> float:
@@ -289,24 +319,34 @@ def _private(rng: Rng, repeats: int) -> Cases:
     yield "private", case_of(share_of(inside), bound=bound, std=std, epsilon=epsilon, slack=slack, n=n, d=d)
 
 
-_EXPERIMENTS: tuple[Callable[[Rng, int], Cases], ...] = (
-    _strengths,
-    _soundness,
-    _completeness,
-    _rounded,
-    _subsample,
-    _pool,
-    _gaussian,
-    _garbage,
-    _known,
-    _private,
-    lemmas,
+def _not_private(rng: Rng, repeats: int) -> Cases:
+    """Sec. I-B: the chance of naming a member, which privacy would hold down to that of an outsider."""
+    n, runs = 5, 5 * repeats
+    delta = 1 / (2 * n)
+    d = math.ceil(ta.tracing_plan(n, 2 / 3, 0.0, delta).attributes)
+    named = 0
+    for _ in range(runs):
+        people = people_of(rng.uniform(-1, 1, d), n + 1, rng)
+        q = people[:n].mean(axis=0)
+        named += ta.trace(q, people[:1], people[n:], threshold="hoeffding", delta=delta).traced
+    bound = math.exp(0.1) * delta + 1 / (4 * n)
+    yield "not private", {"value": least_share(named, runs), "bound": bound, "n": n, "d": d, "runs": runs}
+
+
+_EXPERIMENTS: tuple[tuple[Callable[[Rng, int], Cases], tuple[str, ...]], ...] = (
+    (_strengths, ("uniform", "ideal", "robust")),
+    (_soundness, ("soundness",)),
+    (_completeness, ("below", "completeness")),
+    (_rounded, ("rounded",)),
+    (_subsample, ("subsample",)),
+    (_pool, ("pool", "pool soundness")),
+    (_gaussian, ("gaussian", "gaussian soundness")),
+    (_garbage, ("garbage",)),
+    (_known, ("known",)),
+    (_private, ("private",)),
+    (_not_private, ("not private",)),
+    *LEMMA_PARTS,
 )
-
-
-def _figures(cases: Sequence[NamedCase], rng: Rng, repeats: int) -> tuple[Figure, ...]:
-    """The n² law, the level of the thresholds, the scores of one release, and what resists."""
-    return _law(rng, repeats), _level(rng, repeats), _scores(rng), _released(cases)
 
 
 def _law(rng: Rng, repeats: int) -> Figure:
@@ -366,7 +406,7 @@ def _level(rng: Rng, repeats: int) -> Figure:
     )
 
 
-def _scores(rng: Rng) -> Figure:
+def _scores(rng: Rng, repeats: int) -> Figure:
     """The scores of members and outsiders in one release, with the thresholds."""
     n, others, d = 50, 250, 60_000
     people = people_of(rng.uniform(-1, 1, d), n + others + 1, rng)
@@ -408,3 +448,6 @@ def _released(cases: Sequence[NamedCase]) -> Figure:
         (Series("members traced", range(len(values)), values, low=low, high=high, kind="points"),),
         (Rule(DELTA, "δ"),),
     )
+
+
+_FIGURES = (_law, _level, _scores)

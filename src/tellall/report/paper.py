@@ -144,7 +144,7 @@ class PaperRerun:
     seed, quick, data
         How to repeat it; `data` is the folder that was named, if any.
     stand_in
-        The data that were taken because the paper's own were not given; empty if they were or none are needed.
+        The data that were taken because the paper's own were not given; empty if none were.
     index
         Every numbered object of the paper, in its order, with the statements about it.
     tables

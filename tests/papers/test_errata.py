@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from tellall.cli import app
 from tellall.core.errors import InvalidInput
-from tellall.papers import robust_tracing, tracing_lemmas
+from tellall.papers import robust_tracing
 from tellall.papers.claims import objects_in
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -72,14 +72,8 @@ def test_the_docs_call_nothing_false_without_numbers_and_an_erratum():
         assert re.search(r"\d\.\d", words), words
 
 
-def test_the_command_prints_the_evidence(monkeypatch):
-    """On the paper whose checks of errata are short; the others' whole reruns are slow tests."""
-    experiments = (
-        lambda rng, repeats: tracing_lemmas._small_cases(rng),
-        lambda rng, repeats: tracing_lemmas._soundness(),
-    )
-    monkeypatch.setattr(robust_tracing, "_EXPERIMENTS", experiments)
-    monkeypatch.setattr(robust_tracing, "_figures", lambda *_: ())
+def test_the_command_prints_the_evidence():
+    """What is about an erratum is run alone."""
     run = CliRunner()
     for name, words in (
         ("E-RT-4", "1.000 against 0.874"),

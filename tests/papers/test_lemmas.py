@@ -9,6 +9,7 @@ import tellall as ta
 from tellall.papers import (
     contingency_bounds,
     contingency_lemmas,
+    contingency_synthetic,
     linear_lemmas,
     private_ols_lemmas,
     regression_noise,
@@ -16,6 +17,12 @@ from tellall.papers import (
 )
 from tellall.papers.claims import filled
 from tellall.papers.regression_noise_attack import Regressions
+
+
+def in_turn(parts, *more):
+    """All parts of a module with one stream of random numbers."""
+    return lambda rng: [case for run, _ in parts for case in run(rng, *more)]
+
 
 PARTS = {
     "linear-reconstruction, identities": (linear_lemmas.LEMMAS, linear_lemmas._identities),
@@ -29,12 +36,20 @@ PARTS = {
         partial(contingency_lemmas._random_matrices, True),
     ),
     "contingency-tables, inequalities": (contingency_lemmas.LEMMAS, contingency_lemmas._inequalities),
-    "contingency-tables, Section 4": (contingency_lemmas.LEMMAS, contingency_bounds.lower_bounds),
-    "robust-tracing": (tracing_lemmas.LEMMAS, partial(tracing_lemmas.lemmas, repeats=6)),
-    "private-ols": (private_ols_lemmas.LEMMAS, lambda rng: private_ols_lemmas.lemmas(rng, int)[1]),
+    "contingency-tables, tails": (contingency_lemmas.LEMMAS, contingency_lemmas._tails),
+    "contingency-tables, Section 4": (contingency_lemmas.LEMMAS, in_turn(contingency_bounds.LOWER_BOUNDS)),
+    "contingency-tables, synthetic": (contingency_lemmas.LEMMAS, contingency_synthetic.synthetic_data),
+    "robust-tracing": (tracing_lemmas.LEMMAS, in_turn(tracing_lemmas.LEMMA_PARTS, 6)),
+    "private-ols": (
+        private_ols_lemmas.LEMMAS,
+        lambda rng: [case for part in private_ols_lemmas.PARTS for case in part.run(rng, int)[1]],
+    ),
 }
 SLOW = {
-    "linear-reconstruction, decoding": (linear_lemmas.LEMMAS, linear_lemmas._decoding),
+    "linear-reconstruction, decoding": (
+        linear_lemmas.LEMMAS,
+        lambda rng: [*linear_lemmas._decoding(rng), *linear_lemmas._share_of_errors(rng)],
+    ),
     "linear-reconstruction, spread": (linear_lemmas.LEMMAS, partial(linear_lemmas._spreads, (20, 26, 32))),
 }
 
@@ -75,7 +90,7 @@ def test_every_lemma_is_reported():
         (private_ols_lemmas.LEMMAS, ["private-ols"]),
     ):
         keys = {key for one in names if one in PARTS for key, _ in cases(one)}
-        later = {"explicit", "share of errors", "spread", "spread of functions"}
+        later = {"explicit", "share of errors", "logarithms", "spread", "spread of functions"}
         assert {claim.key for claim in lemmas} - keys <= later
 
 
@@ -121,7 +136,7 @@ def test_an_attack_that_leaves_out_an_equation_is_caught():
     claim = next(one for one in regression_noise.CLAIMS if one.key == "exact")
     models, secret = Regressions(rng.normal(size=(6, 5))), rng.normal(10, 3, 6)
     clean = models.fit(secret)
-    words = {"edge": 6, "data": "made up", "size": "6"}
+    words = {"edge": 6, "data": "made up", "size": "6", "samples": 1}
     for broken in (False, True):
         rows, targets = models.rows, models.targets(clean)
         kept = slice(2, None) if broken else slice(None)  # the first column's two equations

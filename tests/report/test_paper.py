@@ -1,12 +1,13 @@
 import json
 import math
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import tellall as ta
-from tellall.report.paper import PaperRerun, Statement
+from tellall.report.paper import PaperRerun, PaperTable, Statement
 from tellall.report.paper_page import _answer, render
 from tellall.report.paper_words import MEANINGS
 from tellall.report.plot import Axis, Figure, Rule, Series
@@ -106,22 +107,58 @@ def test_a_correction_is_never_counted_as_holding():
 @pytest.mark.parametrize(
     ("verdicts", "kind", "word"),
     [
-        (["holds", "holds", "our own addition", "not tried"], "pass", "2 of 2 statements hold as printed"),
-        (["holds", "wording"], "review", "1 of 2 statements hold as printed"),
-        (
-            ["holds", "holds within our range"],
-            "pass",
-            "2 of 2 statements hold as printed, 1 of them within our range",
-        ),
-        (["holds", "not reproduced"], "review", "1 of 2 statements hold as printed"),
-        (["holds", "false as worded"], "fail", "1 of 2 statements hold as printed"),
-        (["our own addition"], "review", "0 of 0 statements hold as printed"),
+        (["holds", "holds", "our own addition", "not tried"], "pass", "2 of 2"),
+        (["holds", "wording"], "review", "1 of 2"),
+        (["holds", "holds within our range"], "pass", "2 of 2"),
+        (["holds", "not reproduced"], "review", "1 of 2"),
+        (["holds", "false as worded"], "fail", "1 of 2"),
+        (["our own addition"], "review", "0 of 0"),
     ],
 )
 def test_a_paper_is_summed_up(verdicts, kind, word):
-    answer = _answer({"statements": [{"verdict": verdict} for verdict in verdicts], "index": []})
-    assert (answer.kind, answer.word) == (kind, word)
+    statements = [{"verdict": verdict, "claim": ""} for verdict in verdicts]
+    answer = _answer({"statements": statements, "index": [], "stand_in": ""})
+    within = ", 1 of them within our range" if "holds within our range" in verdicts else ""
+    assert (answer.kind, answer.word) == (kind, f"{word} objects that were tried hold as printed{within}")
     assert ("makes no claim" in answer.sentence) == ("our own addition" in verdicts)
+
+
+def test_the_headline_counts_objects_and_not_their_cases():
+    """Seven cases of one lemma are one object; so are three of a claim that has no number."""
+    statements = [{"verdict": "holds", "claim": "lemma"}] * 7
+    statements += [{"verdict": verdict, "claim": "text"} for verdict in ("holds", "not reproduced", "holds")]
+    statements += [{"verdict": "our own addition", "claim": "more"}]
+    index = [
+        {"verdict": "holds", "statements": list(range(1, 8))},
+        {"verdict": "not tried", "statements": []},
+    ]
+    answer = _answer({"statements": statements, "index": index, "stand_in": ""})
+    assert answer.word == "1 of 2 objects that were tried hold as printed"
+    assert "Of 2 numbered objects 1 were not tried; 1 claims of its text have no number." in answer.sentence
+
+
+def test_the_summary_says_whose_data_these_are():
+    index = [{"verdict": word, "statements": []} for word in ("holds", "not tried (other data)")]
+    document = {"statements": [], "index": index, "stand_in": "some patients"}
+    answer = _answer(document)
+    assert answer.word == "1 of 1 objects that were tried hold as printed"
+    assert (
+        "some patients stand in: 1 of its objects are about its own data and were not tried"
+        in answer.sentence
+    )
+    assert "stand in" not in _answer(document | {"stand_in": ""}).sentence
+
+
+def test_a_table_of_the_paper_stands_beside_ours():
+    table = PaperTable("Table 3", f"caption {NASTY}", ("scale", "the paper", "ours"), (("1", "819", NASTY),))
+    found = replace(rerun("x"), tables=(table, replace(table, number="Table 2")))
+    tags = Tags.of(render(found.as_dict()))
+    refuses_the_world(tags)
+    for words in ("Tables", "Table 3: caption", "the paper", "819"):
+        assert words in tags.text
+    alone = found.about("Table 3")
+    assert [one.number for one in alone.tables] == ["Table 3"]
+    assert "819" in str(alone)
 
 
 def test_the_terminal_has_statements_figures_and_notes():

@@ -150,8 +150,8 @@ def _directions(rng: Rng) -> Iterator[NamedCase]:
     fine = abs(norm - closed) < 1e-9 < abs(norm - printed) and kept < 1 / people
     yield "exponential", {"value": norm, "bound": printed, "kept": kept, "mended": fine}
     tables, people_counts = (15, 100, 1000, 10_000), (20, 1000, 100_000)
-    least = [_largest_norm(m, n) / max(n / m, math.log(m)) for m in tables for n in people_counts]
-    yield "largest", {"value": max(least), "tables": Joined(tables), "people": Joined(people_counts)}
+    norms = [_largest_norm(m, n) / max(n / m, math.log(m)) for m in tables for n in people_counts]
+    yield "largest", {"value": max(norms), "tables": Joined(tables), "people": Joined(people_counts)}
     yield _chernoff(9)
 
 
@@ -162,7 +162,7 @@ def _largest_norm(m: int, n: int) -> float:
 
 
 def _chernoff(n: int) -> NamedCase:
-    """The matrix Chernoff bound against the exact law: databases differ in how often each product row comes."""
+    """The matrix Chernoff bound against the exact law, over how often each product row comes."""
     rows, weights = np.unique(_all_rows(4, 2), axis=0, return_counts=True)
     kinds, m = rows.shape
     counts = np.array(

@@ -44,7 +44,8 @@ LEMMAS = (
     Claim("table", "lower bounds next to upper ones", "Table 1, E-CT-4",
           "Ω̃(min(√n, √(d^k))) and Õ(min(√n, √(d^k))) for rows",
           "n = 10⁹, k = {k}, d = {d}: √(d^k) over √(m_k k ln(d/k)), the proof's bound with constant 1",
-          "{value:.2f}, lower over upper; the constant c_k of Theorem 2.5 is hidden too: it is below 1/k!, the share of the "
+          "{value:.2f}, lower over upper; the constant c_k of Theorem 2.5 is hidden too: it is below 1/k!, "
+          "the share of the "
           "d^k rows that differ, and with √(d^k/k!) the ratio is {bound:.2f}", mended("wording")),
     Claim("net", "nets of the sphere", "Prop. 3.2", "at most (1 + 2/α)^n points",
           "greedy nets, n = 2, 3, α = 0.3, 0.5, 1: largest ratio to the bound", verdict=at_most(1.0)),
@@ -59,7 +60,8 @@ LEMMAS = (
           verdict=at_most(1.0)),
     Claim("submatrices", "norms of column submatrices", "Lemma 3.7",
           "at most C(d^(k/2) + √|J| log^(k/2) n) log^((k−1)/2) n for every J, but for k e^(−cd)",
-          "k = 2, Γ-random, d = {sizes}, n = d²/2, one draw each, {tried} random J and all people: the largest "
+          "k = 2, Γ-random, d = {sizes}, n = d²/2, one draw each, {tried} random J and all people: the "
+          "largest "
           "C", "{values:.3f}: the norms of these draws; " + _TAIL, "not tried"),
     Claim("concentration", "the concentration function", "Lemma 3.9", "L(X, ρ)² ≤ P(‖X − X′‖ ≤ 2ρ)",
           "{tried} random laws on seven points of the line: largest ratio", verdict=at_most(1.0)),
@@ -103,8 +105,10 @@ LEMMAS = (
     Claim("two laws, second moments", "the second moments of two such laws", "Lemma 4.4, Lemma 4.3, E-CT-13",
           "E[X′²] = Ω(1/ε²) + p², E[Y′²] = Ω(1/ε²) + p² where E[Y′] = p + 1; no bound on ε",
           "two-point laws, ε = {epsilon:g}",
-          "E[Y′²] is Var Y′ + (p + 1)²: p² reads (p + 1)², which is less where p < −1/2. And Ω(1/ε²) asks for "
-          "ε = O(1): the least variance is 1/(4 sinh²(ε/2)), times ε² {small:.3f} at ε = 1 and {value:.4f} at "
+          "E[Y′²] is Var Y′ + (p + 1)²: p² reads (p + 1)², which is less where p < −1/2. And Ω(1/ε²) asks "
+          "for "
+          "ε = O(1): the least variance is 1/(4 sinh²(ε/2)), times ε² {small:.3f} at ε = 1 and {value:.4f} "
+          "at "
           "ε = 10. The variances, which are what is used, are as said", mended("wording")),
     Claim("one way", "one-way products", "Prop. 4.5", "tr Σ = Ω(d²/ε²)",
           "Laplace noise at ε = 0.5 over d² times the sharp bound at 2ε, d = 4 to 1024: the least",
@@ -133,7 +137,8 @@ LEMMAS = (
           "O(·) stands (next row)", mended("gap in the proof")),
     Claim("largest", "the norm of V_k", "Lemma 4.14, Lemma 4.17",
           "O(max(n/m_k, log m_k)) with probability 1 − 1/n",
-          "m_k = {tables}, n = {people}: the largest of the B from which the matrix Chernoff bound with the best t "
+          "m_k = {tables}, n = {people}: the largest of the B from which the matrix Chernoff bound with "
+          "the best t "
           "gives P(‖V_k‖ ≥ B max(n/m_k, ln m_k)) ≤ 1/n; we ask for 8 at most",
           verdict=at_most(8.0), asymptotic=True),
     Claim("chernoff", "the matrix Chernoff bound", "Thm. 4.15, Cor. 4.16",
@@ -277,7 +282,7 @@ def _tails(rng: Rng) -> Iterator[NamedCase]:
 
 
 def _few_pairs(d: int, share: float) -> float:
-    """−ln P(A B ≤ share · d²) for A and B the entries of two Γ-random columns of length d that are not zero."""
+    """−ln P(A B ≤ share · d²), A and B the entries of two Γ-random columns that are not zero."""
     from scipy.special import bdtr
 
     counts = np.arange(d + 1)

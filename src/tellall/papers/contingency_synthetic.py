@@ -1,4 +1,4 @@
-"""contingency-tables, Appendix A: synthetic data drawn with exponential weights, exactly, by going through all."""
+"""contingency-tables, Appendix A: synthetic data drawn with exponential weights, exactly."""
 
 from __future__ import annotations
 
@@ -33,7 +33,8 @@ SYNTHETIC = (
           verdict=at_most(1.0)),
     Claim("synthetic use", "synthetic data: how far shares are off", "Thm. A.2, Def. A.1",
           "(α, β)-useful for n ≥ C(VCDIM · d log(1/α)/(α³ε) + log(1/β)/(εα))",
-          _HOW + ", β = {beta:g}, every database of n = {sizes} rows, exactly: the largest C for which n asks, "
+          _HOW + ", β = {beta:g}, every database of n = {sizes} rows, exactly: the largest C for which n "
+          "asks, "
           "where α is what is kept with probability 1 − β on the worst of them; we ask for 8 at most",
           verdict=at_most(8.0), asymptotic=True),
     Claim("synthetic error", "synthetic data: the mean squared error, k = {k}", "Prop. A.3, Cor. A.4",

@@ -58,10 +58,12 @@ _AT = "ε = {epsilon:g}, δ = {delta:g}"
 CLAIMS = (
     Claim("attribute", "attribute attack at little noise", "Thm. 2.7",
           "1 − o(1) of the secrets at noise o(√n)",
-          "{label}, n = {n}, {tables} tables, plain least squares" + _ASKED, verdict=_NEARLY, asymptotic=True),
+          "{label}, n = {n}, {tables} tables, plain least squares" + _ASKED, verdict=_NEARLY,
+          asymptotic=True),
     Claim("fails", "how often it fails", "Thm. 2.7, Def. 2.1",
           "recovery with probability 1 − negl(d)",
-          f"{{label}}, {{draws}} draws at {LITTLE:g}√n: with more than {_FEW} wrong", verdict=at_most(0.0), asymptotic=True),
+          f"{{label}}, {{draws}} draws at {LITTLE:g}√n: with more than {_FEW} wrong", verdict=at_most(0.0),
+          asymptotic=True),
     Claim("root law", "the √n law: the same noise over √n, growing n", "Thm. 2.7",
           "1 − o(1) at o(√n), whatever n", "k = 3, n = {sizes}, tables = 2n" + _ASKED + " for each",
           verdict=_NEARLY, asymptotic=True),
@@ -77,7 +79,8 @@ CLAIMS = (
           tested="largest lead of least squares with box and prior where the limit is below 0.999, k = 3"),
     Claim("row", "row attack at little noise", "Thm. 2.9, Lemma 2.8",
           "1 − o(1) of the rows at noise o(√n)",
-          "{label}, n = {n}, {tables} tables, tellall's least squares" + _ASKED, verdict=_NEARLY, asymptotic=True),
+          "{label}, n = {n}, {tables} tables, tellall's least squares" + _ASKED, verdict=_NEARLY,
+          asymptotic=True),
     Claim("prior", "rows guessed before any release", "Def. 2.3, E-CT-9",
           "at most 1/2 + 2^−d ≤ 2/3; Pr[E] = 2^−d",
           "d = {d}; with d = 1 the condition fails: {single:.2f}",
@@ -85,12 +88,14 @@ CLAIMS = (
           "copy may have lost the bar. The sum is then 1/2 + 2^−(d+1)", mended("copy")),
     Claim("rank", "equations about the secret that differ", "Sec. 2, E-CT-4",
           "M^(k−1) has d^(k−1) rows, and the tables contain them",
-          "k = 3, d = {d}, n = {n}", "rank {value} of {rows} rows: Σ C(d, l) over l < k, {share:.2f} d^(k−1); "
+          "k = 3, d = {d}, n = {n}", "rank {value} of {rows} rows: Σ C(d, l) over l < k, {share:.2f} "
+          "d^(k−1); "
           "repeated index tuples are no cells of their own",
           mended("wording")),
     Claim("first", "n beyond what can be attacked: the first a people", "Thm. 2.7",
           "1 − o(1) of a = Ω̃(d^(k−1)) people when all others' attributes are zero",
-          f"k = 3, d = {{d}}, n = {{n}}, a = {{a}}, noise {{std:g}}; we ask for {_MANY}", verdict=_NEARLY, asymptotic=True),
+          f"k = 3, d = {{d}}, n = {{n}}, a = {{a}}, noise {{std:g}}; we ask for {_MANY}", verdict=_NEARLY,
+          asymptotic=True),
     Claim("everybody", "n beyond what can be attacked: everybody's attributes random", "Thm. 2.7",
           tested="k = 3, d = {d}, n = {n} = {times:g} times the rank, noise {std:g}"),
     Claim("biased", "biased attributes", "Thm. 3.1",
@@ -104,7 +109,8 @@ CLAIMS = (
           "{people:,} people in all draws", ours="{equal} equal, {reverse} reversed ({where_from})"),
     Claim("printed matrix", "the printed matrix: 0/1, repeated indices", "Thm. 2.5",
           "Ω̃(√(d^k))",
-          "σ_min/d, k = 2, d = {d}, {rows:,} × {n}; we ask for 80 % of a quarter of the ±1 form's", verdict=at_least("bound"), asymptotic=True),
+          "σ_min/d, k = 2, d = {d}, {rows:,} × {n}; we ask for 80 % of a quarter of the ±1 form's",
+          verdict=at_least("bound"), asymptotic=True),
     *(Claim(f"open {target}", "{target} right: {name}", theorem, "1 − o(1) at noise o(√n)",
         f"{_SETTING}; we ask for {_MANY}", verdict=_NEARLY,
         asymptotic=True)
@@ -129,7 +135,8 @@ CLAIMS = (
           "k = {k}, d = {first} to {last}, " + _AT, verdict=at_least(1.0), asymptotic=True),
     Claim("tight", "tight in d: how much that ratio grows with d", "Thm. 4.9, Table 1",
           "both are of order √m_k",
-          "k = {k}, ratios {low:.1f} to {high:.1f}; we ask for a tenth more at most", verdict=at_most(1.1), asymptotic=True),
+          "k = {k}, ratios {low:.1f} to {high:.1f}; we ask for a tenth more at most", verdict=at_most(1.1),
+          asymptotic=True),
     Claim("real", "error of a real SuLQ release", "Thm. 4.9", "Ω(√m_k (1 − δ/ε)/(2^k ε)) a cell",
           "k = 2, d = {d}, " + _AT, "{shown}; the certified bound is {bound:.3g}", at_least("bound")),
     Claim("orthogonal", "inner products of a random row are uncorrelated", "Lemma 4.7",
@@ -167,7 +174,8 @@ CLAIMS = (
     Claim("tail", "tail of the sampling mechanism", "proof of Prop. B.1, E-CT-7",
           "P(off by s or more) ≤ exp(−2s²/n), by a Chernoff bound",
           "n = {n}, half of them in the sample, s = {s} in the cell",
-          "exactly {value:.3g}, where exp(−2s²/n) is {bound:.3g}; Serfling's bound is {serfling:.3g}, and the "
+          "exactly {value:.3g}, where exp(−2s²/n) is {bound:.3g}; Serfling's bound is {serfling:.3g}, and "
+          "the "
           "proposition's O(·) stands", mended("gap in the proof")),
     *LEMMAS,
 )

@@ -87,7 +87,8 @@ LEMMAS = (
           "1 − γ fraction, the rest anything; so read, {value:.0%} of the bits are right", mended("wording")),
     Claim("logarithms", "the iterated logarithm at q = 1", "Def. 8, Thm. 3.4",
           "log_(1) t = max(log t, 1); n ≤ c d^k/log_(q) d",
-          "q = 1, c = 1/4: n = d²/(4 max(ln d, 1)); uniform entries, d = {sizes}, median of {runs}; ‖Ax‖₁/d² by "
+          "q = 1, c = 1/4: n = d²/(4 max(ln d, 1)); uniform entries, d = {sizes}, median of {runs}; "
+          "‖Ax‖₁/d² by "
           "descent from {starts} starts",
           "{values:.3f}; " + _ORDER, at_least("bound"), asymptotic=True),
 )

@@ -41,7 +41,8 @@ _TWO = "d = {d}, n = {n}, {runs} runs"
 _GROW = "n = d^1.5, d = {sizes}"
 # fmt: off
 CLAIMS = (
-    *(Claim(f"recovered {name}", "bits recovered: {name}", where, "all but o(n) bits at noise o({paper_unit})",
+    *(Claim(f"recovered {name}", "bits recovered: {name}", where,
+    "all but o(n) bits at noise o({paper_unit})",
             "n = {n}, {sets} sets{d}, noise {noise:g}·{unit}" + _ASKED, verdict=at_least(0.95),
             asymptotic=True)
       for name, where in attacks.WHERE.items()),
@@ -153,17 +154,20 @@ CLAIMS = (
     Claim("hessian", "the Hessian of the logistic likelihood", "proof of Claim 4, E-LR-3",
           "the Hessian is −XᵀX",
           "{pairs} pairs of coefficients, one column, n = {n}",
-          "it is −Xᵀ diag(ζ(1 − ζ)) X: at the fit {hessian:.3f} of ‖XᵀX‖, and the largest slope is {value:.5f} "
+          "it is −Xᵀ diag(ζ(1 − ζ)) X: at the fit {hessian:.3f} of ‖XᵀX‖, and the largest slope is "
+          "{value:.5f} "
           "of it. ‖XᵀX‖/4 suffices, and the claim stands",
           mended("gap in the proof")),
     Claim("inverse", "the inverse in the attack", "Sec. 2.1, E-LR-4",
           "Γ_inv lists σ_n⁻¹, …, σ_1⁻¹", "A = diag(2, 1)",
-          "A_inv A = diag({first:g}, {second:g}) if σ_1 is the largest, as elsewhere; the identity in the order "
+          "A_inv A = diag({first:g}, {second:g}) if σ_1 is the largest, as elsewhere; the identity in the "
+          "order "
           "σ_1⁻¹, …, σ_n⁻¹", mended("wording")),
     Claim("corollary", "differences as sums of row functions", "Cor. 3.7, E-LR-5",
           "Π(T − T′) = c_h Σ (−1)^|I| Π_h(T(I)), T(I) = T for j ∈ I, T′ else; c_h in (8)",
           "random h from non-degenerate f, random points and their opposites",
-          "off by up to {off:g} as printed for k = 1, 2, 3, by the factor (−1)^k: with T and T′ exchanged, as "
+          "off by up to {off:g} as printed for k = 1, 2, 3, by the factor (−1)^k: with T and T′ exchanged, "
+          "as "
           "in Prop. 3.6, it is exact. c_h is negative in {negative} of 60, so (8) needs |c_h|",
           refuted("constant")),
     Claim("likelihood", "the likelihood of linear regression", "App. C, E-LR-7",

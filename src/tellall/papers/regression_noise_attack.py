@@ -16,7 +16,9 @@ from tellall.papers.claims import Array
 
 __all__ = [
     "FAMILIES",
+    "LITERAL",
     "PAPER_SIZES",
+    "PAPER_SPREAD",
     "PAPER_SWEEP",
     "PREPARATIONS",
     "SCALES",
@@ -38,6 +40,7 @@ TOLERANCE = 1e-10  # of singular values: the row of ones comes d times, and zero
 _CUT = 0.05  # where the paper's truncated normal ends, in multiples of its scale
 
 FAMILIES = ("Gaussian", "Laplace", "truncated normal")
+LITERAL = "truncated normal, cut at ±0.05"  # whatever its scale, as the words of Section 4.2 can be read
 PREPARATIONS = ("standardised", "standardised in the sample", "divided by their deviation")
 UNITS = ("as it is", "standardised", "from 0 to 1")
 # fmt: off
@@ -51,6 +54,13 @@ PAPER_SWEEP = {  # Table 3: scale → mean absolute error under each family, ten
     0.01: (10.11, 10.9, 0.19), 0.007: (5.28, 6.92, 0.15), 0.003: (2.68, 3.12, 0.08),
     0.001: (0.82, 1.01, 0.03), 1e-4: (0.09, 0.1, 0.0), 1e-5: (0.01, 0.01, 0.0),
     1e-6: (0.0, 0.0, 0.0), 1e-7: (0.0, 0.0, 0.0), 1e-8: (0.0, 0.0, 0.0), 1e-9: (0.0, 0.0, 0.0),
+}
+PAPER_SPREAD = {  # Table 3: scale → the standard deviation printed behind each error
+    1.0: (443.037, 390.848, 8.124), 0.7: (627.341, 208.622, 7.724), 0.3: (78.517, 209.462, 2.387),
+    0.1: (36.932, 53.591, 0.471), 0.07: (10.216, 37.556, 0.223), 0.03: (11.343, 11.012, 0.364),
+    0.01: (4.775, 5.196, 0.051), 0.007: (1.472, 2.499, 0.04), 0.003: (1.365, 1.128, 0.029),
+    0.001: (0.324, 0.633, 0.012), 1e-4: (0.049, 0.033, 0.0), 1e-5: (0.001, 0.003, 0.0),
+    1e-6: (0.0, 0.0, 0.0), 1e-7: (0.0, 0.0, 0.0), 1e-8: (0.0, 0.001, 0.0), 1e-9: (0.0, 0.0, 0.0),
 }
 # fmt: on
 SCALES = tuple(sorted(PAPER_SWEEP))
@@ -139,8 +149,11 @@ def unit_of(secret: Array, how: str) -> float:
     return {"as it is": 1.0, "standardised": float(secret.std()), "from 0 to 1": float(np.ptp(secret))}[how]
 
 
-def law(family: str, scale: float) -> Any:
-    """The noise of one family at the paper's σ or scale."""
+def law(family: str, scale: float, unit: float = 1.0) -> Any:
+    """The noise of one family at the paper's σ or scale, in a unit that is the secret's own or larger."""
+    if family == LITERAL:
+        return ta.TruncatedNormal(scale * unit, _CUT * unit)
+    scale *= unit
     if family == "Gaussian":
         return ta.Gaussian(scale)
     return ta.Laplace(scale) if family == "Laplace" else ta.TruncatedNormal(scale, _CUT, bound_in="scales")

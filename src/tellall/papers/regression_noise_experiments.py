@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,6 +14,7 @@ import tellall as ta
 from tellall.papers.claims import Array
 from tellall.papers.regression_noise_attack import (
     FAMILIES,
+    LITERAL,
     PAPER_SWEEP,
     PREPARATIONS,
     SCALES,
@@ -30,7 +32,6 @@ __all__ = [
     "Everything",
     "NoiseSweep",
     "NoisyBits",
-    "collect",
 ]
 
 Rng = np.random.Generator
@@ -84,11 +85,12 @@ def noise_sweep(
     *,
     how: str = "standardised",
     unit: str = "as it is",
+    families: Sequence[str] = FAMILIES,
 ) -> NoiseSweep:
     """Every family at every scale on `repeats` random samples; all draws of a sample are solved together."""
-    factor, shape = unit_of(data.secret, unit), (len(FAMILIES), len(scales))
+    factor, shape = unit_of(data.secret, unit), (len(families), len(scales))
     errors, utilities = np.empty((*shape, repeats)), np.empty((*shape, repeats, data.d))
-    laws = [law(family, scale * factor) for family in FAMILIES for scale in scales]
+    laws = [law(family, scale, factor) for family in families for scale in scales]
     for repeat in range(repeats):
         models, secret = _drawn(data, n, rng, how)
         clean = models.fit(secret)
@@ -102,6 +104,7 @@ def noise_sweep(
 class Variant(NamedTuple):
     """One way to prepare columns and secret, compared with the paper's Table 3.
 
+    `literal` says whether the truncated normal ends at ±0.05 whatever its scale, not at ±0.05 of it.
     `distance` is the mean |log₁₀(ours/the paper's)| over the cells where digits are printed; `error` ours at
     scale 1 under Gaussian noise. What Figures 3 to 5 say: `small` is the largest error at scale 0.001;
     `sinks` the least utility ratio of a regression at scale 1 under Gaussian or Laplace noise, `stays` the
@@ -118,11 +121,13 @@ class Variant(NamedTuple):
     sinks: float
     stays: float
     times: tuple[float, float]
+    literal: bool = False
 
     @property
     def name(self) -> str:
         """The preparation in a few words."""
-        return f"columns {self.how}, secret {self.unit}, n = {self.n}"
+        cut = ", noise cut at ±0.05 itself" if self.literal else ""
+        return f"columns {self.how}, secret {self.unit}, n = {self.n}{cut}"
 
 
 def variants(data: RegressionData, size: Sequence[int], repeats: int, rng: Rng) -> tuple[Variant, ...]:
@@ -130,26 +135,27 @@ def variants(data: RegressionData, size: Sequence[int], repeats: int, rng: Rng) 
     scales = tuple(scale for scale, row in sorted(PAPER_SWEEP.items()) if min(row) >= 0.01)
     paper = np.array([PAPER_SWEEP[scale] for scale in scales]).T
     found = []
-    for n in size:
-        for how in PREPARATIONS:
-            for unit in UNITS:
-                ours = noise_sweep(data, n, scales, repeats, rng, how=how, unit=unit)
-                error, last = ours.error.mean(axis=2), ours.utility[:, -1].mean(axis=1)
-                distance = float(np.abs(np.log10(error / paper))[paper >= _SEEN].mean())
-                gaussian, laplace = np.exp(np.log(error[:2] / error[2]).mean(axis=1))
-                found.append(
-                    Variant(
-                        n,
-                        how,
-                        unit,
-                        distance,
-                        float(error[0, -1]),
-                        small=float(error[:, 0].max()),
-                        sinks=float(last[:2].min()),
-                        stays=float(last[2].max()),
-                        times=(float(gaussian), float(laplace)),
-                    )
+    for n, how, unit in product(size, PREPARATIONS, UNITS):
+        both = noise_sweep(data, n, scales, repeats, rng, how=how, unit=unit, families=(*FAMILIES, LITERAL))
+        for literal in (False, True):
+            kept = [0, 1, 3 if literal else 2]
+            error, last = both.error.mean(axis=2)[kept], both.utility[kept, -1].mean(axis=1)
+            distance = float(np.abs(np.log10(error / paper))[paper >= _SEEN].mean())
+            gaussian, laplace = np.exp(np.log(error[:2] / error[2]).mean(axis=1))
+            found.append(
+                Variant(
+                    n,
+                    how,
+                    unit,
+                    distance,
+                    float(error[0, -1]),
+                    small=float(error[:, 0].max()),
+                    sinks=float(last[:2].min()),
+                    stays=float(last[2].max()),
+                    times=(float(gaussian), float(laplace)),
+                    literal=literal,
                 )
+            )
     return tuple(sorted(found, key=lambda one: one.distance))
 
 
@@ -404,80 +410,136 @@ def _bits_utility(people: ta.Dataset, clean: Array, noisy: Array) -> float:
 # Everything
 
 
-@dataclass(frozen=True, eq=False)
-class Everything:
-    """What every experiment found; ``variants``, ``nearest`` and ``otherwise`` on the paper's own data only.
+_LEVELS = (1.05, 1.2, 1.5, 2.0, 3.0)
+_BIT_NOISE = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
+_STREAMS = (
+    *("sizes", "checks", "sweep", "variants", "nearest", "fair", "otherwise", "trade_off", "known"),
+    *("logistic", "logistic_noise", "logistic_known", "nothing"),
+)
 
-    ``otherwise`` has the families at equal utility in the other preparations of the columns; scaling the
-    secret changes nothing there.
+
+class Everything:
+    """Every experiment on one data set, made when it is first asked for.
+
+    Each has its own stream of random numbers, so that it has the same numbers alone as in a whole rerun.
+    `variants`, `nearest` and `otherwise` are empty on data that are not the paper's own.
     """
 
-    data: RegressionData
-    sizes: Mapping[int, tuple[float, float]]
-    checks: Mapping[str, float]
-    sweep: NoiseSweep
-    variants: tuple[Variant, ...]
-    nearest: NoiseSweep | None
-    fair: tuple[Fair, ...]
-    otherwise: Mapping[str, tuple[Fair, ...]]
-    trade_off: TradeOff
-    known: tuple[Compared, ...]
-    logistic: Mapping[int, Array]
-    logistic_noise: NoisyBits
-    logistic_known: tuple[Compared, ...]
+    def __init__(self, data: RegressionData, effort: Mapping[str, Any], rng: Rng) -> None:
+        self.data, self.effort = data, effort
+        self.n, self._edge = 20 if data.paper else data.d - 2, data.d + 1
+        self._rng = dict(zip(_STREAMS, rng.spawn(len(_STREAMS)), strict=True))
 
+    @cached_property
+    def sizes(self) -> Mapping[int, tuple[float, float]]:
+        """Table 2."""
+        edge, most = self._edge, self.data.n
+        size = sorted({10, 20, edge - 1, edge, edge + 1, 50, 100, 200, 500, 1000, 2000, most})
+        small = [one for one in size if one <= most]
+        return sizes(self.data, small, self.effort["size_repeats"], self._rng["sizes"])
 
-def collect(
-    data: RegressionData, effort: Mapping[str, Any], rng: Rng, tell: Callable[[int], None] = lambda done: None
-) -> Everything:
-    """Every experiment with the samples and sizes that `effort` asks for; reports progress."""
-    n, edge = 20 if data.paper else data.d - 2, data.d + 1
-    size = sorted({10, 20, edge - 1, edge, edge + 1, 50, 100, 200, 500, 1000, 2000, data.n})
-    bit_sizes = sorted({edge // 2, edge, round(1.8 * edge), round(2.5 * edge), round(3.6 * edge), 200})
-    bits = effort["logistic_repeats"]
+    @cached_property
+    def checks(self) -> Mapping[str, float]:
+        """The optimality conditions."""
+        return _checks(self.data, self.n, self._rng["checks"])
 
-    def done(found: Any) -> Any:
-        tell(1)
-        return found
+    @cached_property
+    def sweep(self) -> NoiseSweep:
+        """Table 3, prepared as the paper describes."""
+        return noise_sweep(self.data, self.n, SCALES, self.effort["repeats"], self._rng["sweep"])
 
-    def known(asked: Any, draw: Callable[[int], ta.Dataset], statistic: Any) -> tuple[Compared, ...]:
-        words = {"d + 1": edge, "all": data.n}
-        pairs = [(words.get(m, m), samples) for m, samples in asked]
-        return tuple(_compared(m, draw, statistic, samples, rng) for m, samples in pairs if m <= data.n)
+    @cached_property
+    def variants(self) -> tuple[Variant, ...]:
+        """Table 3 in every preparation."""
+        if not self.data.paper:
+            return ()
+        return variants(self.data, (10, self.n), self.effort["variant_repeats"], self._rng["variants"])
 
-    def real_sample(m: int) -> ta.Dataset:
-        some = data.sample(m, rng)
-        return ta.Dataset.from_arrays(prepare(data.features, some), data.secret[some], kind="reals")
+    @cached_property
+    def nearest(self) -> NoiseSweep | None:
+        """Table 3 in the preparation that comes nearest."""
+        if not self.variants:
+            return None
+        best = self.variants[0]
+        families = (*FAMILIES[:2], LITERAL if best.literal else FAMILIES[2])
+        return noise_sweep(
+            *(self.data, best.n, SCALES, self.effort["repeats"], self._rng["nearest"]),
+            how=best.how,
+            unit=best.unit,
+            families=families,
+        )
 
-    near = variants(data, (10, n), effort["variant_repeats"], rng) if data.paper else ()
-    table_2 = done(sizes(data, [s for s in size if s <= data.n], effort["size_repeats"], rng))
-    checks = done(_checks(data, n, rng))
-    sweep, nearest = done(noise_sweep(data, n, SCALES, effort["repeats"], rng)), None
-    if near:
-        how, unit = near[0].how, near[0].unit
-        nearest = noise_sweep(data, near[0].n, SCALES, effort["repeats"], rng, how=how, unit=unit)
-    levels, draws = (1.05, 1.2, 1.5, 2.0, 3.0), effort["fair_draws"]
+    @cached_property
+    def fair(self) -> tuple[Fair, ...]:
+        """The families made equal."""
+        samples, draws = self.effort["fair_samples"], self.effort["fair_draws"]
+        return fair(self.data, self.n, _LEVELS, samples, draws, self._rng["fair"])
 
-    def families(m: int, how: str, samples: int, some: int) -> tuple[Fair, ...]:
-        return fair(data, m, levels, samples, some, rng, how)
+    @cached_property
+    def otherwise(self) -> Mapping[str, tuple[Fair, ...]]:
+        """The same in the other preparations of the columns; scaling the secret changes nothing there."""
+        if not self.data.paper:
+            return {}
+        samples, draws = self.effort["other_samples"], self.effort["fair_draws"]
+        return {
+            f"columns {how}, n = {m}": fair(
+                self.data, m, _LEVELS, samples, draws, self._rng["otherwise"], how
+            )
+            for m, how in product((10, self.n), PREPARATIONS)
+            if (m, how) != (self.n, "standardised")
+        }
 
-    equal = done(families(n, "standardised", effort["fair_samples"], draws))
-    others = [(m, how) for m in (10, n) for how in PREPARATIONS if (m, how) != (n, "standardised")]
-    return Everything(
-        data,
-        table_2,
-        checks,
-        sweep,
-        near,
-        nearest,
-        fair=equal,
-        otherwise={
-            f"columns {how}, n = {m}": families(m, how, effort["other_samples"], draws)
-            for m, how in (others if data.paper else ())
-        },
-        trade_off=done(trade_off(data, n, effort["stds"], effort["trade_repeats"], rng)),
-        known=done(known(effort["known"], real_sample, _LINEAR)),
-        logistic=done(logistic_sizes(data, bit_sizes, bits, rng)),
-        logistic_noise=done(logistic_noise(data, edge, (0.01, 0.03, 0.1, 0.3, 1.0, 3.0), bits, rng)),
-        logistic_known=done(known(effort["logistic_known"], lambda m: cut_sample(data, m, rng), _LOGISTIC)),
-    )
+    @cached_property
+    def trade_off(self) -> TradeOff:
+        """Both attacks against the noise."""
+        stds, repeats = self.effort["stds"], self.effort["trade_repeats"]
+        return trade_off(self.data, self.n, stds, repeats, self._rng["trade_off"])
+
+    @cached_property
+    def nothing(self) -> float:
+        """The error of guessing a sample's median for everybody, mean over 200 samples."""
+        drawn = [self.data.secret[self.data.sample(self.n, self._rng["nothing"])] for _ in range(200)]
+        return float(np.mean([np.abs(one - np.median(one)).mean() for one in drawn]))
+
+    @cached_property
+    def known(self) -> tuple[Compared, ...]:
+        """The attack on exact coefficients against its baselines."""
+
+        def real_sample(m: int) -> ta.Dataset:
+            some = self.data.sample(m, self._rng["known"])
+            return ta.Dataset.from_arrays(
+                prepare(self.data.features, some), self.data.secret[some], kind="reals"
+            )
+
+        return self._compared("known", real_sample, _LINEAR)
+
+    @cached_property
+    def logistic(self) -> Mapping[int, Array]:
+        """Bits from exact logistic coefficients."""
+        edge = self._edge
+        size = sorted({edge // 2, edge, round(1.8 * edge), round(2.5 * edge), round(3.6 * edge), 200})
+        return logistic_sizes(self.data, size, self.effort["logistic_repeats"], self._rng["logistic"])
+
+    @cached_property
+    def logistic_noise(self) -> NoisyBits:
+        """Bits from noisy logistic coefficients."""
+        repeats = self.effort["logistic_repeats"]
+        return logistic_noise(self.data, self._edge, _BIT_NOISE, repeats, self._rng["logistic_noise"])
+
+    @cached_property
+    def logistic_known(self) -> tuple[Compared, ...]:
+        """Bits against their baselines."""
+
+        def cut(m: int) -> ta.Dataset:
+            return cut_sample(self.data, m, self._rng["logistic_known"])
+
+        return self._compared("logistic_known", cut, _LOGISTIC)
+
+    def _compared(self, name: str, draw: Callable[[int], ta.Dataset], statistic: Any) -> tuple[Compared, ...]:
+        words = {"d + 1": self._edge, "all": self.data.n}
+        pairs = [(words.get(m, m), samples) for m, samples in self.effort[name]]
+        return tuple(
+            _compared(m, draw, statistic, samples, self._rng[name])
+            for m, samples in pairs
+            if m <= self.data.n
+        )

@@ -96,7 +96,7 @@ def _sweep(found: Everything, sweep: NoiseSweep, title: str) -> Figure:
         Axis("σ or scale of the noise", log=True, low=5e-6),
         Axis("mean absolute error", log=True, low=_FLOOR),
         tuple(series),
-        (Rule(found.trade_off.nothing, "the median for everybody"),),
+        (Rule(found.nothing, "the median for everybody"),),
     )
 
 
@@ -132,7 +132,7 @@ def _by_preparation(
     sizes = sorted({one.n for one in found.variants})
     short = ("by all", "by sample", "uncentred")
     names = tuple(f"{word}, {n}" for n in sizes for word in short)
-    at = {(one.n, one.how, one.unit): value(one) for one in found.variants}
+    at = {(one.n, one.how, one.unit): value(one) for one in found.variants if not one.literal}
     series = [
         Series(
             f"secret {unit}",

@@ -56,7 +56,8 @@ LEMMAS = (
     Claim("bias", "the mean of the sample is unbiased, a rounded one nearly", "Def. 4, E-RT-6",
           "|E q − p| ≤ α, as the definition of strong accuracy",
           "n = 9, exact, rounded to 1/4: the largest bias over p compared with {bound:g}",
-          "{value:.3f}; elsewhere this is called accuracy, and strong accuracy is Def. 19", mended("wording")),
+          "{value:.3f}; elsewhere this is called accuracy, and strong accuracy is Def. 19",
+          mended("wording")),
     Claim("derivative", "the derivative of an expectation", "Lemma 5", "g′(p)(1 − p²)",
           "{tried} random f on {{−1, 1}}⁵, p from −0.95 to 0.95: largest difference", verdict=_EXACT),
     Claim("correlation", "the sum of scores of an accurate release", "Lemma 7, Prop. 10, Def. 6",
@@ -73,7 +74,8 @@ LEMMAS = (
     Claim("parts", "integration by parts", "Lemma 14", "Equation (2)",
           "uniform and Beta densities on [−1, 1] and [a, b], {tried} polynomials: largest difference",
           verdict=at_most(1e-6)),
-    Claim("density", "the strength of a density on [−1, 1]: {name}", "Cor. 15", "(α, γ)-strong with the γ of its formula",
+    Claim("density", "the strength of a density on [−1, 1]: {name}", "Cor. 15",
+    "(α, γ)-strong with the γ of its formula",
           "α = {alpha:g}", "exactly {value:.4f}, by the formula {bound:.4f}", at_least("bound")),
     Claim("interval density", "the strength of a density on [a, b]: {name}", "Cor. 16",
           "(α, γ)-strong with the γ of its formula", "α = {alpha:g}",
@@ -90,7 +92,8 @@ LEMMAS = (
           "since M is α-accurate; M is (α, β)-strongly accurate",
           "p = {p:g}, q = p + α = {near:g} with probability 1 − β and {far:g} otherwise, α = {alpha:g}, "
           "β = {beta:g}",
-          "strongly accurate, and E q − p is {value:.3f} > α. The bias is at most α + 2β, which costs a term in β "
+          "strongly accurate, and E q − p is {value:.3f} > α. The bias is at most α + 2β, which costs a "
+          "term in β "
           "that 4nβ may cover: the lemma may stand", mended("gap in the proof")),
     Claim("pool mean", "the expected score with a pool", "Lemma 20",
           "at least γ − 4n(β + e^(−α²m/2)) a column", "exact means, n = {n}, pool of {pool}, α = {alpha:g}, "
@@ -114,7 +117,8 @@ LEMMAS = (
     Claim("negative sum", "the same with A < 0", "Lemma 25, E-RT-6",
           "Σ σ_i ≥ A and Σ σ_i² ≤ B²: (A/2B)² terms above A/2n at least",
           "σ = (−1, −1), A = −2, B = √2",
-          "{value:.0f} terms above A/2n, where (A/2B)² = {bound:g}; with A ≥ 0, as where it is used, it holds",
+          "{value:.0f} terms above A/2n, where (A/2B)² = {bound:g}; with A ≥ 0, as where it is used, it "
+          "holds",
           refuted()),
     Claim("traced people", "members traced with a pool: {release}", "Prop. 26, Thm. 17",
           "γ²/(256α²) with probability 1 − 2δ",
@@ -276,9 +280,9 @@ def _small_cases(rng: Rng) -> Cases:
     one_sided = math.exp(-(0.3**2) * 3 / 2)
     fine = one_sided < 1.0 <= 2 * one_sided
     yield "two sides", {"value": 1.0, "bound": one_sided, "doubled": 2 * one_sided, "mended": fine}
-    alpha, beta, p, far = 0.2, 0.1, 0.15, 1.0  # q is within α of p but for β
-    bias = (1 - beta) * alpha + beta * (far - p)
-    words = {"alpha": alpha, "beta": beta, "p": p, "near": p + alpha, "far": far}
+    alpha, beta, mean, far = 0.2, 0.1, 0.15, 1.0  # q is within α of the mean but for β
+    bias = (1 - beta) * alpha + beta * (far - mean)
+    words = {"alpha": alpha, "beta": beta, "p": mean, "near": mean + alpha, "far": far}
     yield "not accurate", {"value": bias, "mended": alpha < bias <= alpha + 2 * beta, **words}
     rows, tried, largest = np.array(list(product((-1.0, 1.0), repeat=3))), 200, 0.0
     for _ in range(tried):

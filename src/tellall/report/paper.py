@@ -183,9 +183,11 @@ class PaperRerun:
     def about(self, words: str) -> PaperRerun:
         """The same rerun with the statements about one object or erratum only: "Thm. 3.3", "E-LR-1"."""
         kept = tuple(one for one in self.statements if words in re.split(r", |proof of ", one.where))
-        entries = tuple(replace(one, statements=()) for one in self.index if one.number == words)
+        places = tuple(range(1, len(kept) + 1))
+        entries = tuple(replace(one, statements=places) for one in self.index if one.number == words)
         tables = tuple(one for one in self.tables if one.number == words)
-        notes = self.notes[:1] if self.stand_in else ()
+        other = any(one.verdict == "not tried (other data)" for one in kept)
+        notes = self.notes[:1] if other else ()  # which data stand in
         return replace(self, statements=kept, index=entries, tables=tables, figures=(), notes=notes)
 
     @property

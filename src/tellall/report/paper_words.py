@@ -23,7 +23,7 @@ PaperVerdict = Literal[
 MEANINGS: Mapping[PaperVerdict, str] = {
     "holds": "our run is on the side that the paper promises",
     "holds within our range": "the paper gives no sizes or constants: it holds at the sizes and bars tried",
-    "false as worded": "we give a counterexample to the statement as it is printed, which no other constant mends",
+    "false as worded": "we give a counterexample to the statement as printed; no other constant mends it",
     "gap in the proof": "a step of the proof fails; the statement may hold",
     "constant": "as printed a number in it is off; another one mends it, which we name",
     "wording": "loose words or an open choice; read as we say, it holds",

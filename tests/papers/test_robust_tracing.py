@@ -15,10 +15,11 @@ def test_every_statement_holds():
     """Deterministic by its seed."""
     found = rerun(rng=0)
     assert len(found.statements) > 20
-    corrections = {"constant": 3, "wording": 4, "gap in the proof": 1}
+    corrections = {"constant": 2, "wording": 2, "gap in the proof": 2, "copy": 1, "false as worded": 2}
     assert {word: found.counts[word] for word in corrections} == corrections
     assert not found.counts["not reproduced"]
-    assert not found.counts["false as worded"]
+    false = {one.where for one in found.statements if one.verdict == "false as worded"}
+    assert false == {"Sec. II-D, E-RT-3", "Lemma 25, E-RT-6"}
     law, level, _, released = found.figures
     for series in law.series:  # the n² law: the same share of members at the same d/n², whatever n
         assert series.y[0] < 0.2

@@ -152,7 +152,7 @@ def test_the_summary_says_whose_data_these_are():
 def test_a_table_of_the_paper_stands_beside_ours():
     table = PaperTable("Table 3", f"caption {NASTY}", ("scale", "the paper", "ours"), (("1", "819", NASTY),))
     found = replace(rerun("x"), tables=(table, replace(table, number="Table 2")))
-    tags = Tags.of(render(found.as_dict()))
+    tags = Tags.of(render(found.as_json()))
     refuses_the_world(tags)
     for words in ("Tables", "Table 3: caption", "the paper", "819"):
         assert words in tags.text

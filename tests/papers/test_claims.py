@@ -12,7 +12,7 @@ from tellall.core.errors import InvalidInput
 from tellall.papers.claims import (
     Claim,
     Joined,
-    Part,
+    PaperPart,
     at_least,
     at_most,
     attributes_for,
@@ -134,7 +134,7 @@ def part(name, told, work):
             tell(step)
         return (), [(name, {"value": rng.random()})]
 
-    return Part(run, work)
+    return PaperPart(run, work)
 
 
 def test_every_part_has_its_own_stream_and_all_work_is_told_of():

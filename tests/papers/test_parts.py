@@ -15,7 +15,7 @@ from tellall.papers import (
     linear_reconstruction,
     robust_tracing,
 )
-from tellall.papers.claims import Part, run_parts
+from tellall.papers.claims import PaperPart, run_parts
 from tellall.report.paper_page import render
 
 EFFORT = {name: quick for name, (quick, _) in linear_reconstruction._EFFORT.items()}
@@ -52,7 +52,7 @@ def judged(paper, figures, cases):
 @pytest.mark.parametrize("name", SHORT)
 def test_short_parts_have_their_verdicts(name):
     paper, parts = SHORT[name]
-    figures, cases = run_parts([Part(part) for part in parts], 0, None)
+    figures, cases = run_parts([PaperPart(part) for part in parts], 0, None)
     statements = judged(paper, figures, cases)
     assert len(statements) >= 5
     assert {one.verdict for one in statements} >= {"holds"}

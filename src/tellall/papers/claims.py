@@ -26,7 +26,7 @@ __all__ = [
     "NamedCase",
     "Numbered",
     "Paper",
-    "Part",
+    "PaperPart",
     "Progress",
     "Tell",
     "at_least",
@@ -304,7 +304,7 @@ def filled(
     return tuple(claim.judged(case, other_data=other_data) for claim in claims for case in by_key[claim.key])
 
 
-class Part(NamedTuple):
+class PaperPart(NamedTuple):
     """A part of a rerun: what to run, about how many seconds it takes, and the claims it reports on.
 
     Without claims it belongs to every question about the paper.
@@ -320,7 +320,7 @@ class Part(NamedTuple):
 
 
 def run_parts(
-    parts: Sequence[Part],
+    parts: Sequence[PaperPart],
     rng: int | np.random.Generator | None,
     progress: Progress | None,
     keys: frozenset[str] | None = None,

@@ -18,7 +18,7 @@ from tellall.papers.claims import (
     Found,
     Joined,
     NamedCase,
-    Part,
+    PaperPart,
     at_least,
     at_most,
     holds_if,
@@ -195,7 +195,7 @@ LEMMAS = (
 # fmt: on
 
 
-def lemmas(quick: bool) -> tuple[Part, ...]:
+def lemmas(quick: bool) -> tuple[PaperPart, ...]:
     """The parts that try the lemmas; they draw no figures."""
     parts: tuple[tuple[Callable[[Rng], Iterator[NamedCase]], tuple[str, ...]], ...] = (
         (partial(_random_matrices, quick), ("decoupled", "submatrices", "sparse")),
@@ -204,7 +204,7 @@ def lemmas(quick: bool) -> tuple[Part, ...]:
         *LOWER_BOUNDS,
         (synthetic_data, ("synthetic privacy", "synthetic use", "synthetic error")),
     )
-    return tuple(Part(partial(_reported, run), 1, keys) for run, keys in parts)
+    return tuple(PaperPart(partial(_reported, run), 1, keys) for run, keys in parts)
 
 
 def _reported(run: Callable[[Rng], Iterator[NamedCase]], rng: Rng, tell: Tell) -> Found:

@@ -22,7 +22,7 @@ from tellall.papers.claims import (
     Claim,
     Found,
     Paper,
-    Part,
+    PaperPart,
     at_least,
     at_most,
     flips,
@@ -248,7 +248,7 @@ def rerun(
         ),
         mechanisms.errata: (1, ("gaussian", "laplace", "tail")),
     }
-    parts = [Part(partial(run, quick), work, keys) for run, (work, keys) in works.items()]
+    parts = [PaperPart(partial(run, quick), work, keys) for run, (work, keys) in works.items()]
     figures, cases = run_parts([*parts, *lemmas(quick)], rng, progress, PAPER.keys_about(about))
     tables = [_table_1()] if about in ("", "Table 1") else []
     found = PAPER.rerun(figures, cases, rng, quick, tables=tables)

@@ -17,7 +17,7 @@ from tellall.papers import linear_matrices as matrices
 from tellall.papers.claims import (
     Claim,
     Paper,
-    Part,
+    PaperPart,
     at_least,
     at_most,
     holds_if,
@@ -275,7 +275,7 @@ def rerun(
 ) -> PaperRerun:
     """Every claim, tried; the paper needs no data, so the folder is not read."""
     effort = {name: both[0 if quick else 1] for name, both in _EFFORT.items()}
-    parts = [Part(partial(part, effort), work, keys) for part, work, keys in _PARTS]
+    parts = [PaperPart(partial(part, effort), work, keys) for part, work, keys in _PARTS]
     figures, cases = run_parts(parts, rng, progress, PAPER.keys_about(about))
     found = PAPER.rerun(figures, cases, rng, quick)
     return found.about(about) if about else found

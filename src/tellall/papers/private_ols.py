@@ -17,7 +17,7 @@ import numpy as np
 import tellall as ta
 from tellall.core.errors import invalid
 from tellall.core.work import Progress, Tell
-from tellall.papers.claims import Array, Claim, Found, NamedCase, Paper, Part, flips, holds_if, run_parts
+from tellall.papers.claims import Array, Claim, Found, NamedCase, Paper, PaperPart, flips, holds_if, run_parts
 from tellall.papers.private_ols_index import INDEX
 from tellall.papers.private_ols_lemmas import LEMMAS, PARTS
 from tellall.report.paper import PaperRerun
@@ -189,9 +189,9 @@ def rerun(
     compared = ("noise", "projection", "projection, variance", "limit", "choices")
     places = range(len(plans))
     parts = [
-        *(Part(partial(second, index), 5, compared) for index in places),
-        *(Part(partial(third, index), 5, ("below", "recovered")) for index in places),
-        Part(grown, 1, ("growth", "constant error")),
+        *(PaperPart(partial(second, index), 5, compared) for index in places),
+        *(PaperPart(partial(third, index), 5, ("below", "recovered")) for index in places),
+        PaperPart(grown, 1, ("growth", "constant error")),
         *PARTS,
     ]
     _, cases = run_parts(parts, rng, progress, PAPER.keys_about(about))

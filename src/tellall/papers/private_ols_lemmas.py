@@ -19,7 +19,7 @@ from tellall.papers.claims import (
     Claim,
     Found,
     NamedCase,
-    Part,
+    PaperPart,
     at_least,
     at_most,
     mended,
@@ -461,7 +461,7 @@ def _reported(run: Callable[[Rng], Iterator[NamedCase]], rng: Rng, tell: Tell) -
 
 
 PARTS = tuple(
-    Part(partial(_reported, run), 1, keys)
+    PaperPart(partial(_reported, run), 1, keys)
     for run, keys in (
         (
             _algebra,

@@ -22,7 +22,7 @@ from tellall.papers.claims import (
     Joined,
     NamedCase,
     Paper,
-    Part,
+    PaperPart,
     at_least,
     at_most,
     flips,
@@ -229,7 +229,7 @@ def rerun(
     """The paper on its data (the file, or a folder that holds it), with our numbers next to its tables."""
     effort = {name: both[0 if quick else 1] for name, both in _EFFORT.items()}
     found = Everything(load(folder), effort, np.random.default_rng(rng))
-    parts = [Part(partial(_reported, found, run), work, keys) for run, work, keys in _PARTS]
+    parts = [PaperPart(partial(_reported, found, run), work, keys) for run, work, keys in _PARTS]
     _, cases = run_parts(parts, rng, progress, PAPER.keys_about(about))
     other = not found.data.paper
     known: dict[str, Any] = {"stand_in": _OTHERS, "notes": (_OTHER, *_NOTES)} if other else {}

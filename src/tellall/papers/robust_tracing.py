@@ -22,7 +22,7 @@ from tellall.papers.claims import (
     Found,
     NamedCase,
     Paper,
-    Part,
+    PaperPart,
     at_least,
     at_most,
     case_of,
@@ -139,8 +139,8 @@ def rerun(
     """Every claim, simulated, ten times as often unless `quick`; the folder is not read."""
     repeats = 20 if quick else 200
     parts = [
-        *(Part(partial(_reported, run, repeats), 1, keys) for run, keys in _EXPERIMENTS),
-        *(Part(partial(_drawn, draw, repeats), 1, ("",)) for draw in _FIGURES),
+        *(PaperPart(partial(_reported, run, repeats), 1, keys) for run, keys in _EXPERIMENTS),
+        *(PaperPart(partial(_drawn, draw, repeats), 1, ("",)) for draw in _FIGURES),
     ]
     figures, cases = run_parts(parts, rng, progress, PAPER.keys_about(about))
     if about:

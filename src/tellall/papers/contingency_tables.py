@@ -271,7 +271,7 @@ def _table_1() -> PaperTable:
     """Table 1 beside its rates with constant 1 and no powers of logarithms but those in the formulas."""
     n, d, k, epsilon, delta = 100_000, 20, 3, 0.5, 1e-6
     found = ta.bounds.table(n, d, k, epsilon, delta).rows
-    rates = {(row.guarantee, row.side): row.plain for row in found}
+    rates = {(row.guarantee, row.side): row.plain or math.nan for row in found}
     rows = [
         (name, upper, lower, number(rates[name, "upper"]), number(rates[name, "lower"]))
         for name, upper, lower in _TABLE_1

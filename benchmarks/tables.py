@@ -118,7 +118,7 @@ def file_of_people(n: int) -> Iterator[Row]:
     )
     seconds = time.process_time() - start
     yield "the first finding of the audit", size, "goal: 30 s", f"{first[0] - start:.1f} s", ""
-    found = audit.remedy["change"]["words"] if audit.remedy and audit.remedy["found"] else "none found"
+    found = audit.remedy.change.words if audit.remedy and audit.remedy.change else "none found"
     yield "the whole audit, culprits and remedy included", size, "goal: 180 s", f"{seconds:.1f} s", found
 
 

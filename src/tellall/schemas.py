@@ -10,6 +10,7 @@ from typing import Any
 from tellall.attack.prove.row_files import RowsFound
 from tellall.core.checks import one_of
 from tellall.core.records import VERSION, Record, schema_of
+from tellall.experiment.document import AuditDocument
 from tellall.experiment.studies import CalibrationFound, SweepFound
 from tellall.people.bands import ColumnCodings
 from tellall.release.described import Description
@@ -17,13 +18,14 @@ from tellall.release.described import Description
 __all__ = ["NAMES", "load"]
 
 _RECORDS: dict[str, type[Record]] = {
+    "audit": AuditDocument,
     "bands": ColumnCodings,
+    "calibrate": CalibrationFound,
     "folder": Description,
     "rows": RowsFound,
     "sweep": SweepFound,
-    "calibrate": CalibrationFound,
 }
-NAMES = ("plan", "release", "audit", "policy", *_RECORDS)
+NAMES = ("plan", "release", "policy", *_RECORDS)
 
 
 def load(name: str) -> dict[str, Any]:

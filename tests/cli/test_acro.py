@@ -15,8 +15,8 @@ import pytest
 
 import tellall as ta
 from tellall.core.curator_key import CuratorKey
-from tellall.core.schemas.documents import AuditDocument
 from tellall.experiment.attacks import jobs_alone, jobs_together
+from tellall.experiment.document import read_audit
 from tellall.experiment.plans.plan import Plan
 from tellall.experiment.trial import Setting, Trial
 from tellall.release.outputs import Output
@@ -61,7 +61,7 @@ def audited(tmp_path_factory):
 def test_every_output_has_a_verdict(audited):
     code, folder = audited
     assert code == 3
-    document = AuditDocument.model_validate_json((folder / "audit.json").read_text())
+    document = read_audit((folder / "audit.json").read_text())
     rows = {row.name: row for row in document.findings}
     assert rows["output_4"].outcome == "found"
     assert rows["output_6"].reason == "not checked: a table of means, not of counts"

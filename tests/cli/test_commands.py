@@ -10,7 +10,8 @@ import pandas as pd
 import pytest
 
 from tellall.core.errors import CannotLinearise
-from tellall.core.schemas.documents import AuditDocument
+from tellall.experiment.advised import Remedy
+from tellall.experiment.document import read_audit
 from tellall.experiment.plans.plan import Plan
 from tellall.experiment.verdict import Verdict
 from tellall.release.statistics.cell_means import CellMeans
@@ -58,7 +59,7 @@ def test_from_a_file_to_a_page_in_two_commands(tellall, people, tmp_path):
     plan = Plan.read("people.toml")
     assert (plan.secret, plan.public) == ("ill", ("age", "town", "car", "dog"))
     code, out, err = tellall("audit", "people.toml", "--jobs", "1", "--json", "--no-remedy")
-    document = AuditDocument.model_validate_json(out)
+    document = read_audit(out)
     assert code == {"pass": 0, "fail": 1, "review": 3}[document.verdict.word]
     assert err.splitlines()[-1] == "The page is people-audit/report.html"
     assert sorted(os.listdir("people-audit")) == ["audit.json", "report.html"]
@@ -462,13 +463,14 @@ def test_the_verdict_stands_before_the_remedy_is_looked_for(tellall, people, mon
     assert "failed; the verdict stands. no equations in it" in err
     monkeypatch.setattr("tellall.experiment.remedy.find_remedy", lambda *_: 1 / 0)
     assert tellall("audit", "plan.toml", "--jobs", "1", "--no-remedy")[0] == 1
-    found = {"found": False, "sentence": "None of the 3 changes tried passes."}
-    found |= {"change": None, "entries": [], "toml": "", "tried": [], "not_tried": []}
+    found = Remedy(found=False, sentence="None of the 3 changes tried passes.")
     monkeypatch.setattr("tellall.experiment.remedy.find_remedy", lambda *_: found)
     code, out, err = tellall("audit", "plan.toml", "--jobs", "1", "--json")
     assert code == 1
     assert (
-        json.loads(out)["remedy"] == json.loads(Path("plan-audit/audit.json").read_text())["remedy"] == found
+        json.loads(out)["remedy"]
+        == json.loads(Path("plan-audit/audit.json").read_text())["remedy"]
+        == found.as_json()
     )
     assert "None of the 3 changes" in err
 

@@ -7,9 +7,9 @@ import pytest
 
 import tellall as ta
 from tellall.algebra.solvers.base import Status
-from tellall.core.schemas.documents import AuditDocument
 from tellall.experiment import areas as room
 from tellall.experiment.audit import reveal
+from tellall.experiment.document import read_audit
 from tellall.experiment.findings import area_table
 from tellall.experiment.outcome import Promised, _promised_of_areas
 from tellall.experiment.verdict import Limits, judge_area
@@ -132,8 +132,8 @@ def judged(areas, limit, exposed=0):
 def test_a_release_that_surely_tells_nothing_does_not_hide_one_that_may_tell_much(done):
     area = with_intervals(done.areas[0], (0.0, -0.01, 0.01), (0.2, -0.02, 0.42), (0.1, -0.05, 0.2))
     assert area.worst is area.findings[1]
-    row = area_table("county", [area], judged([area], 0.05))["rows"][0]
-    assert worst_in_area(row)["release"] == area.findings[1].name
+    row = area_table("county", [area], judged([area], 0.05)).rows[0]
+    assert worst_in_area(row).found.name == area.findings[1].name
 
 
 def test_an_area_is_above_the_limit_by_any_of_its_releases_and_comes_first(done):
@@ -161,11 +161,11 @@ def test_an_area_where_single_people_are_learnt_fails_whatever_its_advantage(don
 
 def test_the_document_keeps_its_schema_and_the_page_has_every_area(done):
     document = json.loads(json.dumps(done.document))
-    AuditDocument.model_validate_json(json.dumps(document))
+    read_audit(json.dumps(document))
     areas = document["areas"]
     assert (areas["by"], areas["areas"], areas["attacked"]) == ("county", 5, 3)
     assert (areas["people_attacked"], areas["people_not_attacked"]) == (30, 3)
-    tags = Tags.of(render(document))
+    tags = Tags.of(render(read_audit(document)))
     refuses_the_world(tags)
     for words in ("Area by area", "for each county separately", "all areas", "1 person", "2 people"):
         assert words in tags.text
@@ -177,7 +177,7 @@ def test_the_document_keeps_its_schema_and_the_page_has_every_area(done):
         "Single people are given away in 2 of them.": {**some, "exposing": 2},
     }
     for words, told in lines.items():
-        assert words in Tags.of(render({**document, "areas": told})).text
+        assert words in Tags.of(render(read_audit({**document, "areas": told}))).text
     assert "3 of 5 areas" not in done.verdict.sentence
     assert any("2 of 5 areas, with 3 people" in line for line in document["not_tested"])
 
@@ -197,7 +197,7 @@ def test_no_file_counts_fewer_than_5_people_given_away_in_an_area(tmp_path):
             assert one[name] in ("under 5", "withheld") or float(one[name]) >= 5
     page = Tags.of((tmp_path / "report.html").read_text()).text
     assert "under 5" in page
-    lines = audit_lines(audit.document)
+    lines = audit_lines(audit.content)
     assert any("under 5" in line or "withheld" in line for line in lines)
     assert max(map(len, lines)) <= 80
 
@@ -207,7 +207,7 @@ def test_without_by_there_are_no_areas(people):
     audit = ta.audit(people, {**plan, "repeats": 1})
     assert audit.areas == ()
     assert audit.document["areas"] is None
-    assert "Area by area" not in render(audit.document)
+    assert "Area by area" not in render(audit.content)
 
 
 def test_names_of_areas_are_text_and_never_paths(tmp_path):
@@ -299,8 +299,8 @@ def test_an_area_that_fails_is_told_and_the_rest_goes_on(people, monkeypatch):
     (lost,) = [area for area in audit.areas if area.people == 10]
     assert "memory" in lost.reason
     assert audit.findings[0].outcome.people == 20
-    AuditDocument.model_validate_json(json.dumps(audit.document))
-    render(audit.document)
+    read_audit(json.dumps(audit.document))
+    render(audit.content)
 
 
 def test_areas_where_all_have_the_same_secret_are_told():
@@ -317,8 +317,8 @@ def test_nothing_but_tiny_areas_is_no_verdict():
     audit = ta.audit(people, PLAN)
     assert audit.verdict.word == "review"
     assert audit.worst is None
-    AuditDocument.model_validate_json(json.dumps(audit.document))
-    assert "Nothing could be attacked" in render(audit.document)
+    read_audit(json.dumps(audit.document))
+    assert "Nothing could be attacked" in render(audit.content)
 
 
 def test_who_is_named_is_named_by_the_row_of_the_whole_table(people):
@@ -410,15 +410,15 @@ def test_a_release_not_attacked_in_every_area_does_not_pass(monkeypatch):
     assert "counts: not attacked in 2 of 3 areas" in said
     assert any(line.startswith("counts in 2 of 3 areas, with 22 people") for line in said)
     assert any(line.endswith("no equations") for line in said)
-    AuditDocument.model_validate_json(json.dumps(audit.document))
-    assert "not attacked in 2 of 3 areas" in render(audit.document)
+    read_audit(json.dumps(audit.document))
+    assert "not attacked in 2 of 3 areas" in render(audit.content)
 
 
 def test_one_area_of_one_person_is_told_in_the_singular():
     people = people_in({"a": 10, "b": 12, "one": 1})
     noisy = {**PLAN["releases"][0], "protect": {"kind": "Gaussian", "std": 8.0}}
     audit = ta.audit(people, {**PLAN, "limit": 0.9, "repeats": 1, "releases": [noisy]})
-    assert audit_lines(audit.document)[-1] == "not attacked: 1 area with 1 person"
+    assert audit_lines(audit.content)[-1] == "not attacked: 1 area with 1 person"
     assert audit.verdict.sentence.endswith("1 of 3 areas could not be: “one” (1 person).")
     assert "1 of 3 areas, with 1 person, which could not be attacked." in audit.document["not_tested"]
-    assert "1 person is in areas" in render(audit.document)
+    assert "1 person is in areas" in render(audit.content)

@@ -5,8 +5,8 @@ import pytest
 
 import tellall as ta
 from tellall.core import files as store
-from tellall.core.schemas.documents import AuditDocument, CulpritsDocument
 from tellall.experiment.culprits import find_culprits, with_culprits
+from tellall.experiment.document import read_audit
 from tellall.experiment.plans.places import places_of
 
 
@@ -26,7 +26,7 @@ def audit() -> ta.Audit:
 
 
 def test_every_column_is_left_out_and_says_what_it_adds(audit):
-    found = CulpritsDocument.model_validate(audit.culprits)
+    found = audit.culprits
     assert [(part.kind, part.name) for part in found.parts] == [("column", f"c{j}") for j in range(4)]
     outcome = audit.findings[0].outcome
     assert (found.proved, found.exposed, found.advantage) == (
@@ -35,10 +35,10 @@ def test_every_column_is_left_out_and_says_what_it_adds(audit):
         outcome.advantage,
     )
     for part in found.parts:
-        assert part.adds["proved"] == found.proved - part.proved
-        assert part.adds["advantage"] == pytest.approx(found.advantage - part.advantage)
-    assert max(part.adds["advantage"] for part in found.parts) > 0
-    assert AuditDocument.model_validate_json(store.dump(audit.document)).culprits == found
+        assert part.adds.proved == found.proved - part.proved
+        assert part.adds.advantage == pytest.approx(found.advantage - part.advantage)
+    assert max(part.adds.advantage for part in found.parts) > 0
+    assert read_audit(store.dump(audit.document)).culprits == found
 
 
 def test_releases_and_listed_tables_are_left_out_one_by_one():
@@ -58,7 +58,7 @@ def test_releases_and_listed_tables_are_left_out_one_by_one():
         together = [one for one in audit.findings if one.job.role == "together"]
         patch.setattr("tellall.experiment.culprits._worst", lambda _: together[0])
         found = find_culprits(people, places_of(people, audit.plan), audit)
-    kinds = [(part["kind"], part["name"]) for part in found["parts"]]
+    kinds = [(part.kind, part.name) for part in found.parts]
     assert kinds[:4] == [
         ("release", "chosen"),
         ("release", "all"),
@@ -94,6 +94,6 @@ def test_by_area_no_other_table_counts_who_is_given_away():
             patch.setattr("tellall.experiment.attacks.affordable", lambda *_: ("least-squares",))
             audit = ta.audit(people, {"steps": False, "by": by, "releases": releases})
         found[by] = find_culprits(people, places_of(people, audit.plan), audit)
-        assert found[by]["learnt"] >= 10
-    assert len(found[None]["who"]) == 1
-    assert found["town"]["who"] == []
+        assert found[by].learnt >= 10
+    assert len(found[None].who) == 1
+    assert found["town"].who == ()

@@ -11,8 +11,8 @@ from tellall.attack.baselines import Baseline, typical
 from tellall.attack.secret import Secret
 from tellall.core import files as store
 from tellall.core.checkpoint import Checkpoint
-from tellall.core.schemas.documents import AuditDocument
 from tellall.experiment.attacks import attack_all, jobs_together
+from tellall.experiment.document import read_audit
 from tellall.experiment.findings import Finding, void
 from tellall.experiment.measures.proofs import Proofs
 from tellall.experiment.overall import proved_together
@@ -47,9 +47,9 @@ def reported(people: ta.Dataset, entries: list[dict], **options: object) -> tupl
         found.exposed_people,
         found.proved,
         sum(found.proved_alone.values()),
-        counted["proved_alone"],
-        counted["exposed"],
-        counted["learnt"],
+        counted.proved_alone,
+        counted.exposed,
+        counted.learnt,
     )
 
 
@@ -203,7 +203,7 @@ def test_a_release_of_an_unknown_kind_is_recorded_beside_the_others(people):
     assert "Not attacked: medians" in both.verdict.sentence
     assert both.overall == alone.overall
     document = both.document
-    assert AuditDocument.model_validate_json(store.dump(document))
+    assert read_audit(store.dump(document))
     assert document["not_checked"] == [
         {
             "name": "medians",

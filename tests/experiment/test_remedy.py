@@ -10,10 +10,10 @@ import pytest
 import tellall as ta
 from tellall.core import files as store
 from tellall.core.jobs import Workers
-from tellall.core.schemas.documents import AuditDocument, RemedyDocument
 from tellall.core.tasks import Done
 from tellall.experiment.changes import Change, candidates, parts_of, price, with_noise, without_release
 from tellall.experiment.culprits import with_culprits
+from tellall.experiment.document import read_audit
 from tellall.experiment.measures.utility import dropped_error
 from tellall.experiment.plans.draft import as_toml
 from tellall.experiment.plans.places import places_of
@@ -37,7 +37,7 @@ PLAN = {
 
 
 def audited_again(people: ta.Dataset, audit: ta.Audit, seed: int) -> str:
-    entries = tomllib.loads(audit.remedy["toml"])["releases"]
+    entries = tomllib.loads(audit.remedy.toml)["releases"]
     return ta.audit(people, {**audit.plan.as_json(), "releases": entries, "seed": seed}).verdict.word
 
 
@@ -62,18 +62,18 @@ def remedied(people) -> ta.Audit:
 
 def test_the_remedy_passes_when_the_plan_is_audited_again(people, remedied):
     assert remedied.verdict.word == "fail"
-    assert remedied.remedy["found"]
+    assert remedied.remedy.found
     assert audited_again(people, remedied, 77) == "pass"
 
 
 def test_the_remedy_says_what_it_costs_and_was_the_first_that_passes(remedied):
-    found = RemedyDocument.model_validate(remedied.remedy)
+    found = remedied.remedy
     assert found.change.verdict == "pass"
     assert found.change.words in found.sentence
     assert (found.change.withheld > 0) == ("withheld" in found.sentence)
     cheaper = [one for one in found.tried if one.loss < found.change.loss]
     assert all(one.verdict != "pass" for one in cheaper)
-    assert AuditDocument.model_validate_json(store.dump(remedied.document)).remedy == found
+    assert read_audit(store.dump(remedied.document)).remedy == found
 
 
 def test_what_passes_needs_no_remedy(people):
@@ -105,9 +105,9 @@ def test_what_cannot_be_attacked_is_left_out(people):
     audit = ta.audit(people, {**PLAN, "limit": 0.5, "releases": [known, unknown]})
     assert audit.verdict.word == "review"
     found = find_remedy(places_of(people, audit.plan), audit)
-    assert found["found"]
-    assert found["change"]["words"] == "leave out “medians”"
-    assert [entry["name"] for entry in found["entries"]] == ["totals"]
+    assert found.found
+    assert found.change.words == "leave out “medians”"
+    assert [entry["name"] for entry in found.entries] == ["totals"]
 
 
 def test_costs_follow_what_is_withheld(people):
@@ -170,9 +170,9 @@ def test_a_random_remedy_was_checked_on_twenty_draws(people, monkeypatch):
     monkeypatch.setattr("tellall.experiment.remedy.candidates", lambda *_: iter(()))
     audit = ta.audit(people, {**PLAN, "limit": 0.4})
     found = find_remedy(places_of(people, audit.plan), audit)
-    assert found["found"]
-    assert found["change"]["words"].startswith("add noise of standard deviation ")
-    assert (found["change"]["draws"], found["change"]["passed"]) == (20, 20)
+    assert found.found
+    assert found.change.words.startswith("add noise of standard deviation ")
+    assert (found.change.draws, found.change.passed) == (20, 20)
 
 
 def test_sets_that_the_audit_did_not_attack_are_attacked_before_a_release_is_left_out(people):
@@ -196,10 +196,10 @@ def test_a_search_ends_with_its_budget_and_says_so(people, monkeypatch):
     monkeypatch.setattr("tellall.experiment.remedy._LEAST", 3)
     found = find_remedy(places, audit, lambda done, most: told.append((done, most)))
     assert told == [(1, 3), (2, 3), (3, 3)]
-    assert not found["found"]
-    assert "The search ended after 3 attacks" in found["sentence"]
-    assert len(found["tried"]) <= 3
-    assert found["not_tried"]
+    assert not found.found
+    assert "The search ended after 3 attacks" in found.sentence
+    assert len(found.tried) <= 3
+    assert found.not_tried
     assert found == find_remedy(places, audit)
 
 
@@ -236,8 +236,8 @@ def test_the_answer_does_not_depend_on_how_many_attacks_are_made_at_once(people,
     monkeypatch.setattr("tellall.experiment.remedy.MOST_UNKNOWNS", 0)  # draw by draw
     apart = answers(replace(people), audit, Workers(5))
     assert apart[0] == alone[0]
-    assert {**apart[1], "tried": ()} == {**alone[1], "tried": ()}
-    assert [one["words"] for one in apart[1]["tried"]] == [one["words"] for one in alone[1]["tried"]]
+    assert replace(apart[1], tried=()) == replace(alone[1], tried=())
+    assert [one.words for one in apart[1].tried] == [one.words for one in alone[1].tried]
 
 
 @pytest.mark.slow
@@ -257,7 +257,7 @@ def test_remedies_hold_on_fresh_draws(quick):
         noise = [{"kind": "Gaussian", "std": 0.7}] if seed % 2 else []
         entry = {**PLAN["releases"][0], "protect": noise}
         audit = ta.audit(people, {**PLAN, "seed": seed, "releases": [entry]}, remedy=True)
-        if audit.remedy is None or not audit.remedy["found"]:
+        if audit.remedy is None or not audit.remedy.found:
             continue
         searched += 1
         held += audited_again(people, audit, 1000 + seed) == "pass"
@@ -272,14 +272,14 @@ def test_a_plan_by_area_has_a_remedy_and_culprits_over_all_areas(people):
     audit = ta.audit(crowd, {**PLAN, "by": "town", "limit": 0.4}, remedy=True)
     assert audit.verdict.word == "fail"
     assert [place.name for place in places_of(crowd, audit.plan)] == ["north", "south"]
-    assert audit.remedy["found"]
-    said = audit.remedy["sentence"]
+    assert audit.remedy.found
+    said = audit.remedy.sentence
     assert "in every town" in said
     assert said.endswith("Publish nothing about 1 area with too few people.")
     kept = crowd.take(np.flatnonzero(towns != "tiny"))
     assert audited_again(kept, audit, 7) == "pass"
-    assert audit.culprits["learnt"] == audit.limits.count(audit.findings[0].outcome.learnt)
-    AuditDocument.model_validate_json(store.dump(audit.document))
+    assert audit.culprits.learnt == audit.limits.count(audit.findings[0].outcome.learnt)
+    read_audit(store.dump(audit.document))
 
 
 class Killed(BaseException):
@@ -326,7 +326,7 @@ def test_a_search_that_was_killed_goes_on_where_it_was(people, tmp_path, monkeyp
 
     whole = audited("other")
     assert whole is not None
-    assert len(whole.remedy["tried"]) > 2
+    assert len(whole.remedy.tried) > 2
     while audited("work", last=made[0] // 4) is None:
         assert made[-1] == made[0] // 4
         assert len(made) < 10

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from dataclasses import replace
@@ -14,6 +13,7 @@ import pytest
 
 import tellall as ta
 from tellall.attack.trace.trace_files import Publishable
+from tellall.experiment.document import AuditDocument, read_audit
 from tellall.promise.bounds.table import BoundsFound
 from tellall.report.audit_page import render
 from tellall.report.promise_pages import render_bounds, render_limit, render_profile
@@ -33,14 +33,14 @@ pytestmark = pytest.mark.browser
 _LARGEST = 400_000  # bytes of a page: small enough to be sent by mail
 
 
-def by_area() -> dict[str, Any]:
+def by_area() -> AuditDocument:
     """An audit of three areas, one of them too small to attack."""
     rng = np.random.default_rng(0)
     frame = {f"c{j}": rng.integers(0, 2, 61) for j in range(4)}
     frame |= {"county": np.array(["a", "b"] * 30 + ["c"]), "ill": rng.integers(0, 2, 61)}
     people = ta.Dataset.from_frame(frame, secret="ill")
     plan = {"by": "county", "releases": [{"name": "tables", "statistic": {"kind": "Marginals", "ways": 3}}]}
-    return json.loads(json.dumps(ta.audit(people, plan).document))
+    return ta.audit(people, plan).content
 
 
 def traced() -> TracingPage:
@@ -55,7 +55,7 @@ def traced() -> TracingPage:
 def pages(document, swept, calibrated, profile) -> dict[str, str]:
     bounds = BoundsFound.of(ta.bounds.table(1000, 8, 3, 1.0, 1e-6), "tellall bounds")
     return {
-        "audit": render(document),
+        "audit": render(read_audit(document)),
         "areas": render(by_area()),
         "sweep": render_sweep(swept),
         "calibrate": render_calibration(calibrated),

@@ -8,7 +8,8 @@ import pytest
 
 import tellall as ta
 from tellall.core.amounts import percent, points
-from tellall.core.schemas.documents import AuditDocument
+from tellall.experiment.document import read_audit
+from tellall.experiment.measures.reliability import Bin
 from tellall.report.audit_page import render
 from tellall.report.reliability import draw_bins, trust_blocks
 from tests.report.pages import NASTY, Tags, browser_page, charts, fits_a_telephone, refuses_the_world
@@ -66,13 +67,13 @@ def document() -> dict:
             }
         ],
     }
-    AuditDocument.model_validate_json(json.dumps(made))
+    read_audit(json.dumps(made))
     return made
 
 
 @pytest.fixture(scope="module")
 def page(document) -> str:
-    return render(document)
+    return render(read_audit(document))
 
 
 def spoken(markup: str) -> str:
@@ -109,7 +110,7 @@ def test_the_remedy_says_what_to_change_what_it_costs_and_what_to_paste(page):
 
 def test_where_nothing_passes_the_page_says_so(document):
     none = document["remedy"] | {"found": False, "change": None, "toml": ""}
-    text = text_of(render(document | {"remedy": none}), "remedy")
+    text = text_of(render(read_audit(document | {"remedy": none})), "remedy")
     assert "No change found that passes" in text
     assert "Lines for the plan" not in text
 
@@ -142,7 +143,7 @@ def test_nothing_of_this_is_shown_where_nobody_looked(document):
         "not_tested": document["not_tested"][1:],
         "findings": document["findings"][:1],
     }
-    page = render(plain | {"worst": "tables"})
+    page = render(read_audit(plain | {"worst": "tables"}))
     assert "the nearest is" not in text_of(page, "unchecked")
     assert "given away" not in text_of(page, "who")
     assert not [name for name in ("remedy", "culprits") if f'<h2 id="{name}"' in page]
@@ -160,7 +161,7 @@ def test_the_last_row_of_the_releases_is_about_all_of_them(document, page):
 def test_the_decoders_of_the_worst_set_are_side_by_side(document, page):
     worst = next(row for row in document["findings"] if row["name"] == document["worst"])
     assert page.count('<svg class="small"') == len(worst["decoders"])
-    headed, pictures, *_ = trust_blocks(document)
+    headed, pictures, *_ = trust_blocks(read_audit(document))
     figures = headed.blocks[1].figures
     assert [one["name"] for one, _ in figures] == [one["decoder"] for one in worst["decoders"]]
     for one, (_, listing) in zip(worst["decoders"], figures, strict=True):
@@ -185,15 +186,15 @@ def test_a_certified_share_of_wrong_equations_is_told(document):
 
 
 def _sentences(document: dict) -> list[str]:
-    _, beside, *_ = trust_blocks(document)
+    _, beside, *_ = trust_blocks(read_audit(document))
     return [block.text for block in beside.blocks[1:]]
 
 
 def test_a_dot_lies_in_its_box_where_the_attack_is_as_right_as_it_says():
     bins = [
-        {"low": 0.5, "high": 0.6, "said": 100, "right": 55},
-        {"low": 0.95, "high": 0.99, "said": 100, "right": 60},
-        {"low": 0.99, "high": 1.0, "said": 40, "right": 40},
+        Bin(0.5, 0.6, 100, 55),
+        Bin(0.95, 0.99, 100, 60),
+        Bin(0.99, 1.0, 40, 40),
     ]
     marks = draw_bins(bins).under
     boxes = [mark.at for mark in marks if mark.tag == "rect"]

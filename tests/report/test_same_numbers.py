@@ -6,6 +6,7 @@ import re
 import pytest
 
 from tellall.core.amounts import percent
+from tellall.experiment.document import read_audit
 from tellall.report.audit_page import render
 from tellall.report.summary import markdown
 from tellall.report.text import audit_text
@@ -21,7 +22,7 @@ def document_of(kind: str, *, whole: bool = False) -> dict:
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_document_explains_every_number_of_the_page(kind, whole):
     document = document_of(kind, whole=whole)
-    text, known = shown_text(render(document)), known_tokens(document)
+    text, known = shown_text(render(read_audit(document))), known_tokens(document)
     assert unexplained(text, known) == []
     several = list(bent(text))
     assert len(several) > 40
@@ -33,13 +34,13 @@ def test_the_document_explains_every_number_of_the_page(kind, whole):
 def test_terminal_and_markdown_have_the_rows_of_the_page(kind):
     document = document_of(kind)
     known = known_tokens(document)
-    terminal = "\n".join(one.plain for one in audit_text(document))
-    for text in (terminal, markdown(document)):
+    terminal = "\n".join(one.plain for one in audit_text(read_audit(document)))
+    for text in (terminal, markdown(read_audit(document))):
         assert unexplained(text.split("tellall 0")[0], known) == []
-    page = shown_text(render(document))
+    page = shown_text(render(read_audit(document)))
     cells = [
         [cell.strip().replace("\N{NO-BREAK SPACE}", " ") for cell in line.split("|")[1:-1]]
-        for line in markdown(document).splitlines()
+        for line in markdown(read_audit(document)).splitlines()
         if re.match(r"\| (tables|rounded|all|in all)", line)
     ]
     assert len(cells) == 4
@@ -56,6 +57,6 @@ def test_the_remedy_says_the_same_share_everywhere():
     assert (change["withheld"], change["instead"]) == (1.0, 54)  # other tables than planned are shown
     words = "no planned value is shown; 54 values of smaller tables are shown instead"
     assert f". N{words[1:]}" in document["remedy"]["sentence"]
-    page = render(document)
+    page = render(read_audit(document))
     assert f"The price: {words}" in page
     assert page.count(f"{percent(1.0)}; 54 of smaller tables instead") == 2

@@ -10,6 +10,7 @@ from rich.console import Console
 
 import tellall as ta
 from tellall.experiment.answers import calibration_answer, sweep_answer
+from tellall.experiment.document import read_audit
 from tellall.report.text import audit_text, calibration_text, sweep_text
 from tests.conftest import random_people
 
@@ -33,7 +34,7 @@ def printed(lines: list, **options) -> str:
 
 
 def shown(document: dict, **options) -> str:
-    return printed(audit_text(document), **options)
+    return printed(audit_text(read_audit(document)), **options)
 
 
 def test_the_terminal_shows_the_pages_headline_and_a_row_for_each_release(document):

@@ -207,7 +207,7 @@ def test_the_served_numbers_are_those_of_the_command_line(audited, tmp_path, mon
     capsys.readouterr()
     typed = json.loads((tmp_path / "plan-audit" / "audit.json").read_text())
     served = audited.get(f"{audited.here}/export/audit.json").json()
-    assert served == case.audit
+    assert served == case.audit.as_json()
     later = {name: served[name] for name in ("remedy", "culprits")} if quick else {}
     assert served == typed | later
     page = Tags.of(audited.get(f"{audited.here}/verdict").text).text
@@ -220,7 +220,7 @@ def test_the_served_numbers_are_those_of_the_command_line(audited, tmp_path, mon
 def test_every_attack_was_told_as_it_was_done(audited):
     state = audited.case().read("run.json")
     assert (state["state"], state["error"]) == ("done", "")
-    assert [one["word"] for one in state["attacks"]] == [audited.case().audit["verdict"]["word"]]
+    assert [one["word"] for one in state["attacks"]] == [audited.case().audit.verdict.word]
 
 
 def test_every_page_of_an_audit_is_whole(audited):
@@ -245,7 +245,7 @@ def test_the_slider_moves_advantage_people_and_withheld_together(audited):
         assert f"{100 * one['withheld']:.1f}" in text
         assert one["words"] in text
     planned_at = audited.case().read("fix.json")["releases"][0]["planned"]
-    assert places[planned_at]["advantage"] == audited.case().audit["findings"][0]["summary"]["advantage"]
+    assert places[planned_at]["advantage"] == audited.case().audit.findings[0].summary.advantage
     for query in ("release=0&at=99", "release=4&at=0", "release=0&at=-1", "at=0", "release=../x&at=0"):
         assert audited.get(f"{audited.here}/point?{query}").status == 404
 
@@ -280,10 +280,10 @@ def test_the_remedy_is_applied_to_the_plan(audited, client, monkeypatch):
     for name in ("audit", "done.json"):
         copy(audited.case().folder / name, case.folder / name)
     monkeypatch.setattr(client.runs, "start", lambda case: None)
-    document = case.audit
+    document = case.audit.as_json()
     entries = [{"name": "tables", "statistic": {"kind": "Marginals", "ways": 2}, "protect": []}]
     cost = {"loss": 1.0, "withheld": 0.0, "error": 1.0, "instead": 0}
-    change = {"words": "noise", **cost, "passed": 1, "draws": 1}
+    change = {"words": "noise", "releases": ["tables"], **cost, "passed": 1, "draws": 1}
     entries[0]["protect"] = [{"kind": "Gaussian", "std": 4.5}]
     document["remedy"] |= {"found": True, "entries": entries, "change": change, "sentence": "Add noise."}
     case.write("audit/audit.json", document)
@@ -349,7 +349,7 @@ def test_what_leaves_is_the_same_for_two_audits_that_differ_in_one_secret(audite
     case, left = client.case(), []
     for name in ("audit", "done.json"):
         copy(audited.case().folder / name, case.folder / name)
-    document = case.audit
+    document = case.audit.as_json()
     for distinct in (17, 18):
         document["data"]["distinct_public_rows"] = distinct
         case.write("audit/audit.json", document)
@@ -372,7 +372,7 @@ def test_an_audit_of_another_version_has_to_be_made_again(audited, client):
     assert not case.current
     assert "Run the audit" in client.get(f"{client.here}/plan").text
     old = audited.case().audit
-    assert views.compared(old | {"tellall": "0.0.1"}, old) == []
+    assert views.compared(replace(old, tellall="0.0.1"), old) == []
     assert len(views.compared(old, old)) == 1
 
 

@@ -78,7 +78,7 @@ def test_what_the_rules_forbid_fails_and_is_not_mended(client, monkeypatch):
     client.open("policy.toml", b'not_published = ["Marginals"]\n', "/policy")
     monkeypatch.setattr(worker, "_explained", lambda *_: pytest.fail("looked for a remedy"))
     worker.run(client.case())
-    assert client.case().audit["verdict"]["word"] == "fail"
+    assert client.case().audit.verdict.word == "fail"
     assert "does not allow" in client.get(f"{client.here}/verdict").text
     assert client.get(f"{client.here}/fix").status == 200
 

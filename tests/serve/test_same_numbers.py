@@ -148,10 +148,10 @@ def copied(audited: Client, client: Client) -> None:
 
 def test_the_planned_place_of_the_slider_is_the_audits_finding(audited):
     (release,) = audited.case().read("fix.json")["releases"]
-    point, (finding,) = release["points"][release["planned"]], audited.case().audit["findings"]
-    assert point["advantage"] == finding["summary"]["advantage"]
-    assert [point["low"], point["high"]] == finding["summary"]["interval"]
-    assert point["verdict"] == finding["verdict"]["word"]
+    point, (finding,) = release["points"][release["planned"]], audited.case().audit.findings
+    assert point["advantage"] == finding.summary.advantage
+    assert (point["low"], point["high"]) == finding.summary.interval
+    assert point["verdict"] == finding.verdict.word
 
 
 @pytest.mark.parametrize(("by", "known"), [(None, 1.0), ("town", 1.0), ("town", 0.7)])

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from tellall.experiment.advised import Remedy
 from tellall.serve import views
+from tests.experiment.plans.test_policy import DOCUMENT
 
 TABLE = [[-1.0, 0.5], [1.0, 0.5]]
 PLANNED = [
@@ -17,7 +21,8 @@ def test_a_remedy_keeps_the_cell_keys_of_the_plan() -> None:
         {"name": "a", "protect": [WITHOUT]},
         {"name": "b", "protect": [{"kind": "Rounding", "base": 10.0}]},
     ]
-    document = {"remedy": {"found": True, "entries": changed}, "not_checked": []}
+    remedy = Remedy(found=True, sentence="Round.", entries=tuple(changed))
+    document = replace(DOCUMENT, remedy=remedy)
     made = views.remedied(document, PLANNED)
     assert made == [PLANNED[0], changed[1]]
 

@@ -34,7 +34,7 @@ def some(fit: Callable[[Rung], bool]) -> list[Any]:
 def audited(rung: Rung, people: int | None = None) -> Audit:
     """The audit, every warning an error, its page written as well."""
     audit = ta.audit(rung.dataset(people), rung.plan())
-    assert render(audit.document)
+    assert render(audit.content)
     return audit
 
 

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 import tellall as ta
-from tellall.core.schemas.documents import AuditDocument
 from tellall.core.version import __version__
 from tellall.experiment.changes import without_release
+from tellall.experiment.document import read_audit
 from tellall.experiment.plans.plan import Plan
 from tellall.experiment.trial import Setting
 from tests.report.tokens import known_tokens, shown_text, unexplained
@@ -53,7 +53,7 @@ def test_a_case_ends_as_it_deserves(case, tellall, tmp_path):
     search = [] if case.remedy else ["--no-remedy"]
     code, out, err = tellall("audit", "plan.toml", "--jobs", "1", "--json", "--force", *search)
     no_fault(case, code, err)
-    document = AuditDocument.model_validate_json(out).model_dump(mode="json")
+    document = read_audit(out).model_dump(mode="json")
     assert document["verdict"]["word"] == WORDS[code]
     assert Path("plan-audit/audit.json").read_text(encoding="utf-8") == out
     page = shown_text(Path("plan-audit/report.html").read_text(encoding="utf-8"))

@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Annotated, Any, TypedDict
+from typing import TYPE_CHECKING, Annotated, TypedDict
 
 import typer
 
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
     from tellall.core.jobs import Workers
     from tellall.core.work import Progress
-    from tellall.experiment.document import Audit
+    from tellall.experiment.document import Audit, AuditDocument
     from tellall.experiment.plans import plan as plans
     from tellall.experiment.plans.memory import Memory
     from tellall.experiment.plans.policy import Policy
@@ -250,12 +250,12 @@ def audit(
         ),
     )
     page = result.save(folder)
-    for text in audit_text(result.document):
+    for text in audit_text(result.content):
         talk.print(text)
-    for line in (*audit_lines(result.document), *attacker_lines(result.document)):
+    for line in (*audit_lines(result.content), *attacker_lines(result.content)):
         talk.print(line)
     if outputs is not None:
-        _write_record(result.document, folder, outputs.made_by, talk)
+        _write_record(result.content, folder, outputs.made_by, talk)
     if outputs is None and not no_remedy:
         seconds = monotonic() - began
         result = _explained(people, result, folder, work, talk, workers, seconds, quiet=quiet)
@@ -264,11 +264,11 @@ def audit(
     if result.remedy is None:
         for line in mostly_withheld(places_of(people, chosen), chosen.releases, chosen.seed):
             talk.print(line)
-    _write_summaries(result.document, markdown, junit, talk)
+    _write_summaries(result.content, markdown, junit, talk)
     if decision:
         about = [folder / "audit.json", *([] if plan is None else [plan]), *_files_of(outputs)]
         checks = {} if curator is None else {_short(path): curator.check(path) for path in about}
-        _write_decision(result.document, folder, rules, chosen.published_files, checked, checks, talk)
+        _write_decision(result.content, folder, rules, chosen.published_files, checked, checks, talk)
     tell_assumed(people.assumed, talk)
     announce(page, talk)
     if reveal:
@@ -276,7 +276,7 @@ def audit(
         talk.print(f"The people named are in {marked}", soft_wrap=True)
     emit(result.document, as_json=as_json, out=None)
     if result.worst is None:
-        raise TellallError(f"nothing in the plan could be attacked. {_reasons(result.document)}")
+        raise TellallError(f"nothing in the plan could be attacked. {_reasons(result.content)}")
     raise typer.Exit(EXIT_CODES[result.verdict.word])
 
 
@@ -363,7 +363,7 @@ def _people_of(
     return Dataset.from_frame(table, secret=chosen, public=public, **how)
 
 
-def _write_record(document: dict[str, Any], folder: Path, made_by: str, talk: Console) -> None:
+def _write_record(document: AuditDocument, folder: Path, made_by: str, talk: Console) -> None:
     """Writes the findings as ACRO would, into the output folder."""
     from datetime import datetime
 
@@ -377,7 +377,7 @@ def _write_record(document: dict[str, Any], folder: Path, made_by: str, talk: Co
 
 
 def _write_summaries(
-    document: dict[str, Any], markdown: Path | None, junit: Path | None, talk: Console
+    document: AuditDocument, markdown: Path | None, junit: Path | None, talk: Console
 ) -> None:
     """Writes what pipelines read."""
     from tellall.report import summary
@@ -389,7 +389,7 @@ def _write_summaries(
 
 
 def _write_decision(
-    document: dict[str, Any],
+    document: AuditDocument,
     folder: Path,
     rules: Policy | None,
     published: Sequence[Path],
@@ -474,7 +474,7 @@ def _explained(
         found.save(folder)
     _forget(folder)
     if found.remedy is not None:
-        talk.print(found.remedy["sentence"])
+        talk.print(found.remedy.sentence)
     return found
 
 
@@ -485,10 +485,11 @@ def _forget(folder: Path) -> None:
             shutil.rmtree(kept, ignore_errors=True)
 
 
-def _reasons(document: dict[str, Any]) -> str:
+def _reasons(document: AuditDocument) -> str:
     """Why each release could not be attacked."""
-    rows = [row for row in document["findings"] if row["role"] == "alone"]
-    areas = (document["areas"] or {"rows": ()})["rows"]
-    whys = [f"{row['name']}: {row['reason'].rstrip('.')}" for row in (*rows, *areas) if row["reason"]]
+    alone = [(row.name, row.reason) for row in document.findings if row.role == "alone"]
+    areas = () if document.areas is None else document.areas.rows
+    rows = [*alone, *((row.name, row.reason) for row in areas)]
+    whys = [f"{name}: {reason.rstrip('.')}" for name, reason in rows if reason]
     more = f" (and {len(whys) - _LISTED:,} more)" if len(whys) > _LISTED else ""
     return f"{'; '.join(whys[:_LISTED])}{more}."

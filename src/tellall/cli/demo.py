@@ -78,7 +78,7 @@ def demo(as_json: AsJson = False, seed: Seed = 0, quiet: Quiet = False, out: Out
     page.print()
     page.print(release_table(rows))
     page.print()
-    files.write_text(where, render(_audit(name, people, plan, rows).document), public=True)
+    files.write_text(where, render(_audit(name, people, plan, rows).content), public=True)
     page.print(_closing(name, rows, where))
     document = {
         "schema_version": VERSION,

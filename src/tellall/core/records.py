@@ -23,7 +23,7 @@ from __future__ import annotations
 import inspect
 import json
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, fields
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar, get_type_hints
@@ -57,6 +57,7 @@ __all__ = [
     "problems",
     "read",
     "schema_of",
+    "written_of",
 ]
 
 VERSION: Literal[2] = 2
@@ -301,6 +302,11 @@ def _with_default(part: _Part, schema: CoreSchema) -> CoreSchema:
     if part.field.default is not MISSING:
         return core_schema.with_default_schema(schema, default=part.field.default)
     return schema
+
+
+def written_of(kind: type[Record], values: Sequence[Any]) -> dict[str, Any]:
+    """What a document says of the properties of a kind of record, from what its ``__post_init__`` gets."""
+    return dict(zip((part.name for part in _parts(kind) if part.field is None), values, strict=False))
 
 
 def meanings(kind: type[Record]) -> dict[str, Meaning]:

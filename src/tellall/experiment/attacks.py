@@ -21,7 +21,7 @@ from tellall.core.tasks import Failed, Task
 from tellall.core.work import Parts, Progress, about
 from tellall.experiment.findings import Finding, Job, Skipped, from_plain, to_plain, void
 from tellall.experiment.measures.cells import CellRules
-from tellall.experiment.measures.contributors import rules_of
+from tellall.experiment.measures.contributors import ComparedRules, rules_of
 from tellall.experiment.plans.plan import ALL_TOGETHER, Plan
 from tellall.experiment.trial import Planned, Setting, Trial, affordable
 from tellall.experiment.verdict import Limits
@@ -48,7 +48,7 @@ _SMALL = 3  # every subset of this many first releases is attacked
 
 def compared_rules(
     people: Dataset, releases: Sequence[Planned], seed: int, rules: CellRules
-) -> dict[str, Any] | None:
+) -> ComparedRules | None:
     """What the agencies' rules say about the tables of sums and means, published once; see `rules_of`."""
     tables = tuple(one for one in releases if isinstance(alone(one.statistic), CellNumbers))
     published = Trial(Setting(people), tables, seed=seed).published[0] if tables else ()

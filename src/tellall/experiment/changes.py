@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
+from typing import Literal
 
 import numpy as np
 
@@ -143,7 +144,7 @@ def price(withheld: float, instead: int, error: float | None, units: str = "") -
 class Part:
     """One table or column of a release that can be left out: what stays and what is dropped."""
 
-    kind: str
+    kind: Literal["table", "column"]
     name: str
     kept: Statistic
     dropped: Statistic

@@ -12,6 +12,7 @@ from tellall.attack.prove.proof import EFFORT
 from tellall.core.errors import TellallError
 from tellall.core.jobs import Workers
 from tellall.core.work import Progress, counter
+from tellall.experiment.advised import Added, CulpritPart, Culprits, ExposedRow, ExposedTable, PartKind
 from tellall.experiment.changes import parts_of
 from tellall.experiment.document import Audit
 from tellall.experiment.findings import Finding
@@ -50,8 +51,8 @@ def find_culprits(
     progress: Progress | None = None,
     workers: Workers | None = None,
     kept: Kept | None = None,
-) -> dict[str, Any] | None:
-    """What each part of the worst set of releases adds, as plain data; None where the plan passes.
+) -> Culprits | None:
+    """What each part of the worst set of releases adds; None where the plan passes.
 
     ``progress`` is called with (attacks made, attacks in all) after the whole and after each part.
     ``workers`` make the attacks; the numbers do not depend on them. Finished ones are ``kept`` (`kept_in`).
@@ -87,14 +88,14 @@ def find_culprits(
     for place, mask in zip(places, masks, strict=True):
         learnt[place.people] = mask
     left = zip(tried, found[1:], strict=True)
-    return {
-        "of": worst.name,
-        "decoder": decoder,
+    return Culprits(
+        of=worst.name,
+        decoder=decoder,
+        parts=tuple(_added(part, whole, one[0], limits) for part, one in left if isinstance(one, tuple)),
+        not_tried=tuple(part.name for part in parts[_MOST_PARTS:]),
+        who=() if audit.plan.by is not None else who_is_learnt(dataset.public, learnt),
         **_numbers(whole, limits),
-        "parts": [_added(part, whole, one[0], limits) for part, one in left if isinstance(one, tuple)],
-        "not_tried": [part.name for part in parts[_MOST_PARTS:]],
-        "who": [] if audit.plan.by is not None else who_is_learnt(dataset.public, learnt),
-    }
+    )
 
 
 def _attacked(
@@ -161,7 +162,7 @@ def _worst(audit: Audit) -> Finding | None:
 class _Rest:
     """What is left of a set of releases without one part."""
 
-    kind: str
+    kind: PartKind
     name: str
     releases: tuple[Planned, ...]
 
@@ -178,18 +179,14 @@ def _without(releases: tuple[Planned, ...], setting: Setting) -> Iterator[_Rest]
             yield _Rest(part.kind, name, tuple(kept if other is one else other for other in releases))
 
 
-def _added(rest: _Rest, whole: Outcome, left: Outcome, limits: Limits) -> dict[str, Any]:
+def _added(rest: _Rest, whole: Outcome, left: Outcome, limits: Limits) -> CulpritPart:
     """What is given away without a part, and what the part adds."""
     before, after = _numbers(whole, limits), _numbers(left, limits)
-    return {
-        "kind": rest.kind,
-        "name": rest.name,
-        **after,
-        "adds": {name: before[name] - after[name] for name in before},
-    }
+    adds = Added(**{name: before[name] - after[name] for name in before})
+    return CulpritPart(kind=rest.kind, name=rest.name, adds=adds, **after)
 
 
-def _numbers(found: Outcome, limits: Limits) -> dict[str, Any]:
+def _numbers(found: Outcome, limits: Limits) -> dict[str, float]:
     return {
         "proved": found.proved,
         "exposed": found.exposed_people,
@@ -209,16 +206,16 @@ def learnt_people(risk: Risk, limits: Limits) -> Mask:
 # Who is given away, in counts that reveal no single person
 
 
-def who_is_learnt(public: Public, learnt: Mask) -> list[dict[str, Any]]:
+def who_is_learnt(public: Public, learnt: Mask) -> tuple[ExposedTable, ...]:
     """The people given away, by one column or by how many are alike; nothing where that names somebody.
 
     It is at most one table: see `most_telling`.
     """
     found = most_telling(_tables(public), learnt) if learnt.any() else None
     if found is None:
-        return []
+        return ()
     by, rows = found
-    return [{"by": by, "rows": [_row(crowd, learnt) for crowd in rows]}]
+    return (ExposedTable(by=by, rows=tuple(_row(crowd, learnt) for crowd in rows)),)
 
 
 def _tables(public: Public) -> Iterator[tuple[str, list[Crowd]]]:
@@ -230,6 +227,6 @@ def _tables(public: Public) -> Iterator[tuple[str, list[Crowd]]]:
         yield column.name, [crowd for crowd in values if crowd.people.any()]
 
 
-def _row(crowd: Crowd, learnt: Mask) -> dict[str, Any]:
+def _row(crowd: Crowd, learnt: Mask) -> ExposedRow:
     people, count = crowd.counted(learnt)
-    return {"values": list(crowd.values), "people": people, "learnt": count}
+    return ExposedRow(values=crowd.values, people=people, learnt=count)

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from tellall.algebra.operators.base import IntArray
 from tellall.core.amounts import count_of
+from tellall.core.records import Meaning, Record
 from tellall.experiment.findings import Finding, Skipped
-from tellall.experiment.measures.counts import add_counts
+from tellall.experiment.measures.counts import People, add_counts
 from tellall.experiment.measures.proofs import Proofs
 from tellall.experiment.plans.attacker import people_of
 from tellall.experiment.plans.plan import Plan
@@ -24,30 +25,16 @@ _MOST = 20  # pairs that are listed
 
 
 @dataclass(frozen=True)
-class Difference:
-    """Two releases that are not about the same people.
+class Difference(Record):
+    """Two releases that are not about the same people."""
 
-    Attributes
-    ----------
-    releases
-        Which of the plan's releases, by index.
-    only_first, only_second
-        How many people one counts and the other does not.
-    proved
-        How many people both together prove but neither proves alone; None if they were not attacked together.
-    sentence
-        The same in words; nobody is named.
-    """
-
-    releases: tuple[int, int]
-    only_first: int
-    only_second: int
-    proved: float | None
-    sentence: str
-
-    def as_json(self) -> dict[str, Any]:
-        """The difference as plain data."""
-        return {**asdict(self), "releases": list(self.releases)}
+    releases: Annotated[tuple[int, int], Meaning("Which of the releases.")]
+    only_first: Annotated[int, Meaning("People that only the first counts.", least=0)]
+    only_second: Annotated[int, Meaning("People that only the second counts.", least=0)]
+    proved: Annotated[
+        People | None, Meaning("People proved by both together, by neither alone; null: not attacked.")
+    ]
+    sentence: Annotated[str, Meaning("The same in words; nobody is named.")]
 
 
 def differences(public: Public, plan: Plan, findings: Sequence[Finding | Skipped]) -> tuple[Difference, ...]:

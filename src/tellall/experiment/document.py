@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
@@ -15,13 +15,16 @@ from tellall.core.amounts import count_of
 from tellall.core.claims import claimed
 from tellall.core.errors import invalid
 from tellall.core.reasons import Reason
-from tellall.core.records import VERSION
+from tellall.core.records import ALWAYS, VERSION, Meaning, Record, read
 from tellall.core.shown import WithFigures, page_of
 from tellall.core.version import __version__, versions
+from tellall.experiment.advised import Culprits, Remedy
 from tellall.experiment.differences import Difference
 from tellall.experiment.findings import (
     AreaFindings,
+    AreasDocument,
     Finding,
+    FindingDocument,
     Job,
     Skipped,
     area_csv,
@@ -29,8 +32,11 @@ from tellall.experiment.findings import (
     not_tested_in_areas,
 )
 from tellall.experiment.measures.cells import all_reasons
+from tellall.experiment.measures.contributors import ComparedRules
+from tellall.experiment.measures.counts import People
 from tellall.experiment.overall import Overall, Proved, proved_together
 from tellall.experiment.plans.plan import NotChecked, Plan
+from tellall.experiment.plans.record import Origin
 from tellall.experiment.verdict import (
     JudgedArea,
     Limits,
@@ -43,7 +49,17 @@ from tellall.experiment.verdict import (
 from tellall.people.dataset import Dataset
 from tellall.release.protections.protection import is_random
 
-__all__ = ["Audit", "describe_people", "worst_first"]
+__all__ = [
+    "AttackerFound",
+    "Audit",
+    "AuditDocument",
+    "PeopleCounted",
+    "PublicColumn",
+    "Unchecked",
+    "describe_people",
+    "read_audit",
+    "worst_first",
+]
 
 _UNKNOWN = "attacker does not know"  # how the reason for what an attacker cannot use ends
 
@@ -51,6 +67,110 @@ _ASSUMED_OF_AREAS = (
     "Each area is attacked by itself, and its baselines are made from its own people. Totals count each "
     "person once; their strongest baseline is the one that is right most often over all areas."
 )
+
+
+@dataclass(frozen=True, kw_only=True)
+class PublicColumn(Record):
+    """A public column as the releases used it."""
+
+    name: str
+    levels: Annotated[int, Meaning("How many values it has.", least=1)]
+    cuts: Annotated[tuple[float, ...] | tuple[str, ...] | None, Meaning("Where it is cut.")] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class PeopleCounted(Record):
+    """The people, counted."""
+
+    name: str
+    people: int
+    dropped: Annotated[int, Meaning("How many were left out: their secret is missing.")] = 0
+    distinct_public_rows: int
+    secret: str
+    meaning: Annotated[tuple[str, ...], Meaning("What the values of the secret stand for.")]
+    holders: Annotated[int | None, Meaning("How many have the second; null if not two values.")]
+    counts: Annotated[tuple[int, ...], Meaning("How many people have each value.")] = ()
+    columns: tuple[PublicColumn, ...]
+    left_out: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class AttackerFound(Record):
+    """What one attacker knows and achieves."""
+
+    name: str
+    knows: str
+    verdict: Verdict
+    advantage: float | None
+    advantage_of: Annotated[str | None, Meaning("Of which releases.")]
+    advantage_share: Annotated[
+        float | None, Meaning("As a share of people or, for a real secret, of the baseline's error.")
+    ]
+    proved: People
+    exposed: People
+    sensitive: Annotated[People, Meaning("With a sensitive value, proved alone or exposed.")]
+    not_usable: Annotated[tuple[str, ...], Meaning("What they cannot use, and why.")] = ()
+    unknown: Annotated[
+        tuple[str, ...], Meaning("What they do not know, and whether it was solved for or summed over.")
+    ] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Unchecked(Record):
+    """A planned release of a kind that tellall does not have."""
+
+    name: str
+    reason: str
+    nearest: Annotated[str | None, Meaning("The most similar kind.")] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class AuditDocument(Record):
+    """A whole audit."""
+
+    schema_version: Annotated[Literal[2], ALWAYS] = VERSION
+    document: Annotated[Literal["audit"], ALWAYS] = "audit"
+    tellall: str = __version__
+    versions: dict[str, str]
+    command: str
+    seed: int
+    device: Annotated[str, Meaning("Where equations were solved: cpu, cuda, cuda:1")] = "cpu"
+    record: Annotated[Origin | None, Meaning("null: nobody kept one.")] = None
+    plan: dict[str, Any]
+    data: PeopleCounted
+    limit: float
+    exposed_limit: int | None
+    sensitive: Annotated[tuple[str, ...] | None, Meaning("Codes of the sensitive values.")] = None
+    verdict: Verdict
+    worst: str | None
+    overall: Annotated[Overall | None, Meaning("null: nothing was attacked.")] = None
+    findings: tuple[FindingDocument, ...]
+    not_checked: tuple[Unchecked, ...] = ()
+    areas: AreasDocument | None = None
+    remedy: Annotated[Remedy | None, Meaning("null: nobody looked for one.")] = None
+    culprits: Annotated[Culprits | None, Meaning("null: nobody looked.")] = None
+    differences: Annotated[tuple[Difference, ...], Meaning("Releases about different people.")] = ()
+    rules: Annotated[ComparedRules | None, Meaning("null: no table of sums.")] = None
+    cells: Annotated[tuple[Reason, ...], Meaning("Why cells of numbers of any release do not pass.")] = ()
+    attackers: Annotated[tuple[AttackerFound, ...], Meaning("The worst first; none: one who knows all.")] = ()
+    published_too: Annotated[tuple[str, ...], Meaning("What releases reveal besides their values.")]
+    assumed: tuple[str, ...]
+    not_tested: tuple[str, ...]
+
+    @property
+    def judged(self) -> tuple[FindingDocument, ...]:
+        """The findings without steps: those on what the plan publishes."""
+        return tuple(one for one in self.findings if one.judged)
+
+    @property
+    def real(self) -> bool:
+        """Whether the secret is a number; what was not attacked says nothing about that."""
+        return any(one.summary.real for one in self.findings if one.summary is not None)
+
+
+def read_audit(given: str | Mapping[str, Any]) -> AuditDocument:
+    """The audit that was written, from the content of ``audit.json``."""
+    return read(AuditDocument, given, what="audit")
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,19 +187,19 @@ class Audit(WithFigures):
     """
 
     plan: Plan
-    data: dict[str, Any]
+    data: PeopleCounted
     limits: Limits
     findings: tuple[Finding | Skipped, ...]
     steps: tuple[Finding | Skipped, ...] = ()
     command: str = "ta.audit"
     areas: tuple[AreaFindings, ...] = ()
     proved: Proved | None = None
-    remedy: dict[str, Any] | None = None
-    culprits: dict[str, Any] | None = None
+    remedy: Remedy | None = None
+    culprits: Culprits | None = None
     differences: tuple[Difference, ...] = ()
-    attackers: tuple[dict[str, Any], ...] = ()
-    record: dict[str, Any] | None = None
-    rules: dict[str, Any] | None = None
+    attackers: tuple[AttackerFound, ...] = ()
+    record: Origin | None = None
+    rules: ComparedRules | None = None
 
     @property
     def found(self) -> tuple[Finding, ...]:
@@ -125,7 +245,7 @@ class Audit(WithFigures):
             [(finding.name, one) for finding in self.found for one in finding.outcomes],
             self.limits,
             not_attacked=self.not_attacked,
-            sensitive={} if self.overall is None else self.overall.sensitive,
+            sensitive=None if self.overall is None else self.overall.sensitive.as_json(),
             cells=self.cells,
         )
         return verdict if self.plan.by is None else judged_areas(verdict, self.judged, self.limits)
@@ -152,53 +272,52 @@ class Audit(WithFigures):
         return all_reasons([finding.cells for finding in self.findings])
 
     @cached_property
-    def document(self) -> dict[str, Any]:
-        """The whole audit as plain data; counts and rates, never a person."""
-        worst = self.worst
-        return {
-            "schema_version": VERSION,
-            "document": "audit",
-            "tellall": __version__,
-            "versions": versions(),
-            "command": self.command,
-            "seed": self.plan.seed,
-            "device": self.plan.device,
-            "record": self.record,
-            "plan": self.plan.as_json(),
-            "data": self.data,
-            "limit": self.plan.limit,
-            "exposed_limit": self.plan.exposed_limit,
-            "sensitive": None if self.limits.sensitive is None else list(self.limits.sensitive),
-            "verdict": self.verdict.as_json(),
-            "worst": None if worst is None else worst.name,
-            "overall": None if self.overall is None else self.overall.as_json(),
-            "findings": [
-                *_written(self.plan, self.findings),
-                *(_written_unchecked(one) for one in self.not_checked),
-                *_written(self.plan, self.steps),
-            ],
-            "not_checked": [
-                {"name": one.name, "reason": one.reason, "nearest": one.nearest} for one in self.not_checked
-            ],
-            "areas": None if self.plan.by is None else area_table(self.plan.by, self.areas, self.judged),
-            "remedy": self.remedy,
-            "culprits": self.culprits,
-            "differences": [one.as_json() for one in self.differences],
-            "rules": self.rules,
-            "cells": [one.as_json() for one in self.cells],
-            "attackers": list(self.attackers),
-            "published_too": _published_too(self.plan, self.data),
-            "assumed": [
-                *_assumed(self.plan, self.data),
-                *([_ASSUMED_OF_AREAS] if self.plan.by is not None else ()),
-            ],
-            "not_tested": [
+    def content(self) -> AuditDocument:
+        """What ``audit.json`` says and pages show: counts and rates, never a person."""
+        worst, by_area = self.worst, self.plan.by is not None
+        return AuditDocument(
+            versions=versions(),
+            command=self.command,
+            seed=self.plan.seed,
+            device=self.plan.device,
+            record=self.record,
+            plan=self.plan.as_json(),
+            data=self.data,
+            limit=self.plan.limit,
+            exposed_limit=self.plan.exposed_limit,
+            sensitive=self.limits.sensitive,
+            verdict=self.verdict,
+            worst=None if worst is None else worst.name,
+            overall=self.overall,
+            findings=(
+                *(one.told(self.plan) for one in self.findings),
+                *map(_unchecked, self.not_checked),
+                *(one.told(self.plan) for one in self.steps),
+            ),
+            not_checked=tuple(
+                Unchecked(name=one.name, reason=one.reason, nearest=one.nearest) for one in self.not_checked
+            ),
+            areas=None if self.plan.by is None else area_table(self.plan.by, self.areas, self.judged),
+            remedy=self.remedy,
+            culprits=self.culprits,
+            differences=self.differences,
+            rules=self.rules,
+            cells=self.cells,
+            attackers=self.attackers,
+            published_too=tuple(_published_too(self.plan, self.data)),
+            assumed=(*_assumed(self.plan, self.data), *([_ASSUMED_OF_AREAS] if by_area else ())),
+            not_tested=(
                 *(f"{one.name}: not checked: {one.reason}" for one in self.not_checked),
                 *_not_tested(self.plan, self.data, self.findings),
                 *_not_usable(self.findings),
-                *(not_tested_in_areas(self.areas) if self.plan.by is not None else ()),
-            ],
-        }
+                *(not_tested_in_areas(self.areas) if by_area else ()),
+            ),
+        )
+
+    @cached_property
+    def document(self) -> dict[str, Any]:
+        """The content as plain data, as ``audit.json`` has it."""
+        return self.content.as_json()
 
     def save(self, folder: str | Path) -> Path:
         """Writes ``audit.json``, ``report.html`` and, with areas, ``areas.csv``; returns the page's path.
@@ -208,14 +327,13 @@ class Audit(WithFigures):
         target = Path(folder)
         if target.exists() and not target.is_dir():
             raise invalid("folder", "a folder, or a new name", str(folder))
-        document = self.document
         page = page_of(self)
         with claimed(target, what="folder", patience=10), files.together() as batch:
-            if document["areas"] is None:
+            if self.content.areas is None:
                 batch.remove(target / "areas.csv")
             else:
-                batch.text(target / "areas.csv", area_csv(document["areas"]["rows"]))
-            batch.text(target / "audit.json", files.dump(document))
+                batch.text(target / "areas.csv", area_csv(self.content.areas.rows))
+            batch.text(target / "audit.json", files.dump(self.document))
             return batch.text(target / "report.html", page)
 
     def __repr__(self) -> str:
@@ -236,23 +354,23 @@ def _advantage(audit: Audit) -> float:
     return -np.inf if audit.overall is None else audit.overall.advantage
 
 
-def _attacker_line(audit: Audit) -> dict[str, Any]:
+def _attacker_line(audit: Audit) -> AttackerFound:
     """What one attacker knows and achieves."""
     attacker, overall = audit.plan.attacker, audit.overall
     skipped = dict.fromkeys(why for one in audit.found for why in one.outcome.skipped)
-    return {
-        "name": attacker.name,
-        "knows": attacker.describe(audit.data["secret"]),
-        "verdict": audit.verdict.as_json(),
-        "advantage": None if overall is None else overall.advantage,
-        "advantage_of": None if overall is None else overall.advantage_of,
-        "advantage_share": None if overall is None else overall.advantage_share,
-        "proved": 0 if overall is None else overall.proved,
-        "exposed": 0 if overall is None else overall.exposed_people,
-        "sensitive": 0 if overall is None else overall.sensitive["learnt"],
-        "not_usable": list(skipped),
-        "unknown": list(dict.fromkeys(one.outcome.unknown for one in audit.found if one.outcome.unknown)),
-    }
+    return AttackerFound(
+        name=attacker.name,
+        knows=attacker.describe(audit.data.secret),
+        verdict=audit.verdict,
+        advantage=None if overall is None else overall.advantage,
+        advantage_of=None if overall is None else overall.advantage_of,
+        advantage_share=None if overall is None else overall.advantage_share,
+        proved=0 if overall is None else overall.proved,
+        exposed=0 if overall is None else overall.exposed_people,
+        sensitive=0 if overall is None else overall.sensitive.learnt,
+        not_usable=tuple(skipped),
+        unknown=tuple(dict.fromkeys(one.outcome.unknown for one in audit.found if one.outcome.unknown)),
+    )
 
 
 def _not_usable(findings: Sequence[Finding | Skipped]) -> list[str]:
@@ -261,53 +379,63 @@ def _not_usable(findings: Sequence[Finding | Skipped]) -> list[str]:
     return list(dict.fromkeys(why for one in found for why in one.outcome.skipped if _UNKNOWN in why))
 
 
-def _written(plan: Plan, findings: Sequence[Finding | Skipped]) -> list[dict[str, Any]]:
-    return [{**finding.job.as_json(plan), **finding.as_json()} for finding in findings]
-
-
-def _written_unchecked(one: NotChecked) -> dict[str, Any]:
+def _unchecked(one: NotChecked) -> FindingDocument:
     """A planned release of a kind that tellall does not have, as a finding that was skipped."""
     entry = one.as_json()
-    job = {"name": one.name, "role": "alone", "releases": []}
-    job |= {"statistic": [entry["statistic"]], "protect": [entry["protect"]]}
-    return {**job, **Skipped(Job("alone", one.name, ()), f"not checked: {one.reason}").as_json()}
+    skipped = Skipped(Job("alone", one.name, ()), f"not checked: {one.reason}")
+    return FindingDocument(
+        name=one.name,
+        role="alone",
+        releases=(),
+        statistic=(entry["statistic"],),
+        protect=(tuple(entry["protect"]),),
+        outcome="skipped",
+        reason=skipped.reason,
+        verdict=skipped.verdict,
+    )
 
 
-def describe_people(dataset: Dataset, name: str) -> dict[str, Any]:
+def describe_people(dataset: Dataset, name: str) -> PeopleCounted:
     """The people, counted: what a page says about them."""
     assert dataset.secret is not None
-    shape = dataset.public.shape
-    return {
-        "name": name,
-        "people": dataset.n,
-        "dropped": dataset.dropped,
-        "distinct_public_rows": len(dataset.patterns),
-        "secret": dataset.secret_name,
-        "meaning": list(dataset.meaning),
-        "holders": int(dataset.secret.sum()) if dataset.levels == 2 else None,
-        "counts": np.bincount(dataset.secret, minlength=dataset.levels).tolist() if dataset.levels else [],
-        "columns": [
-            {"name": name, "levels": levels, "cuts": cuts or None}
+    shape, levels = dataset.public.shape, dataset.levels
+    return PeopleCounted(
+        name=name,
+        people=dataset.n,
+        dropped=dataset.dropped,
+        distinct_public_rows=len(dataset.patterns),
+        secret=dataset.secret_name,
+        meaning=tuple(dataset.meaning),
+        holders=int(dataset.secret.sum()) if levels == 2 else None,
+        counts=tuple(np.bincount(dataset.secret, minlength=levels).tolist()) if levels else (),
+        columns=tuple(
+            PublicColumn(name=name, levels=levels, cuts=_fixed(cuts))
             for name, levels, cuts in zip(shape.names, shape.levels, shape.cuts_shown, strict=True)
-        ],
-        "left_out": list(dataset.public.left_out),
-    }
+        ),
+        left_out=tuple(dataset.public.left_out),
+    )
 
 
-def _published_too(plan: Plan, data: dict[str, Any]) -> list[str]:
+def _fixed(cuts: list[float] | list[str] | None) -> tuple[float, ...] | tuple[str, ...] | None:
+    """The cuts of a column as a record has them; None where it is not cut."""
+    found: Any = tuple(cuts or ())
+    return found or None
+
+
+def _published_too(plan: Plan, data: PeopleCounted) -> list[str]:
     """What the releases say about the people besides their values."""
     given = {} if isinstance(plan.bins, int) else plan.bins
-    cuts = {column["name"]: column["cuts"] for column in data["columns"] if column["cuts"]}
-    listed = ", ".join(f"{column['name']} ({column['levels']})" for column in data["columns"])
+    cuts = {column.name: column.cuts for column in data.columns if column.cuts}
+    listed = ", ".join(f"{column.name} ({column.levels})" for column in data.columns)
     told = [
-        f"How many people there are: {data['people']:,}.",
+        f"How many people there are: {data.people:,}.",
         f"How many categories each public column has among them: {listed}.",
     ]
     for name, points in cuts.items():
         source = "not given in the plan" if isinstance(given.get(name, 0), int) else "given in the plan"
         told.append(f"Where {name} is cut: {', '.join(_point(point) for point in points)}, {source}.")
-    if data["meaning"]:
-        told.append(f"How many values {data['secret']} has among them: {len(data['meaning'])}.")
+    if data.meaning:
+        told.append(f"How many values {data.secret} has among them: {len(data.meaning)}.")
     return [
         *told,
         "A stated ε is about the published values. It covers this list too only if categories and cut points "
@@ -319,17 +447,17 @@ def _point(cut: float | str) -> str:
     return cut if isinstance(cut, str) else f"{cut:.12g}"
 
 
-def _assumed(plan: Plan, data: dict[str, Any]) -> list[str]:
+def _assumed(plan: Plan, data: PeopleCounted) -> list[str]:
     """What the audit assumes the attacker to know."""
-    names = ", ".join(column["name"] for column in data["columns"])
-    attacker, secret = plan.attacker, data["secret"]
-    known = f"The attacker knows the public columns of all {data['people']:,} people ({names})"
+    names = ", ".join(column.name for column in data.columns)
+    attacker, secret = plan.attacker, data.secret
+    known = f"The attacker knows the public columns of all {data.people:,} people ({names})"
     known += ", and that they are in the data."
     if not attacker.knows_all:
         called = f"The attacker “{attacker.name}”" if attacker.name else "The attacker"
         known = f"{called} {attacker.describe(secret)}. The public columns are {names}."
     nobody = f"The attacker knows nobody's {secret} beforehand, not even their own"
-    rate, usual = ("rate", "most common value") if data["meaning"] else ("mean", "median")
+    rate, usual = ("rate", "most common value") if data.meaning else ("mean", "median")
     return [
         known,
         "The attacker knows what was computed and how it was protected, but not the random draws.",
@@ -341,18 +469,18 @@ def _assumed(plan: Plan, data: dict[str, Any]) -> list[str]:
     ]
 
 
-def _dropped(data: dict[str, Any]) -> list[str]:
+def _dropped(data: PeopleCounted) -> list[str]:
     """That people without a secret were left out."""
-    if not data.get("dropped"):
+    if not data.dropped:
         return []
-    people = count_of(data["dropped"], "person", "people")
+    people = count_of(data.dropped, "person", "people")
     return [
-        f"{people} without a value of {data['secret']}, who were left out: the numbers here are about the "
-        f"other {data['people']:,}. What is published must leave them out too."
+        f"{people} without a value of {data.secret}, who were left out: the numbers here are about the "
+        f"other {data.people:,}. What is published must leave them out too."
     ]
 
 
-def _not_tested(plan: Plan, data: dict[str, Any], findings: Sequence[Finding | Skipped]) -> list[str]:
+def _not_tested(plan: Plan, data: PeopleCounted, findings: Sequence[Finding | Skipped]) -> list[str]:
     """What the audit says nothing about."""
     missing = [f"{skipped.name}: {skipped.reason}" for skipped in findings if isinstance(skipped, Skipped)]
     unsolved = [
@@ -369,7 +497,7 @@ def _not_tested(plan: Plan, data: dict[str, Any], findings: Sequence[Finding | S
         "others.",
         "Whether somebody is in the data at all (membership).",
         "Attackers who know more than is assumed, or hold releases that are not in this plan.",
-        f"Secrets other than {data['secret']}.",
+        f"Secrets other than {data.secret}.",
         *([draws] if plan.repeats == 1 and any(_of_chance(plan, finding) for finding in findings) else []),
     ]
 

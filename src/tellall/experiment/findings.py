@@ -5,26 +5,34 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any, Literal
 
 from tellall.core.amounts import count_of
 from tellall.core.reasons import Reason
+from tellall.core.records import ALWAYS, Meaning, Record
 from tellall.core.text import no_formula
 from tellall.experiment.measures.cells import all_reasons
-from tellall.experiment.measures.counts import Counts
+from tellall.experiment.measures.counts import Counts, People
 from tellall.experiment.measures.disclosure import told_of_areas
 from tellall.experiment.measures.proofs import Proofs
-from tellall.experiment.measures.reliability import merge_bins
-from tellall.experiment.outcome import Outcome, columns, counts_of
+from tellall.experiment.measures.reliability import Bin, merge_bins
+from tellall.experiment.outcome import Counted, CountedInAreas, Outcome, Told, columns, counts_of
 from tellall.experiment.plans.plan import Plan
 from tellall.experiment.trial import strongest
-from tellall.experiment.verdict import JudgedArea, Limits, Verdict, area_name, judge, with_cells
+from tellall.experiment.verdict import JudgedArea, Limits, Verdict, Word, area_name, judge, with_cells
 
 __all__ = [
+    "AreaDocument",
+    "AreaFinding",
     "AreaFindings",
+    "AreaSkipped",
+    "AreasDocument",
+    "DecoderFound",
+    "Described",
     "Finding",
+    "FindingDocument",
     "Job",
     "Skipped",
     "area_csv",
@@ -37,7 +45,7 @@ __all__ = [
 
 _USUAL = Limits(0.05)
 SAME_SECRET = "everybody has the same secret: whoever knows the most common value knows all"
-_COUNTED = tuple(name for name, _ in columns(areas=True))
+_COUNTED = tuple(columns(areas=True))
 _SCORES = ("accuracy", "baseline", "baseline_accuracy", "advantage", "low", "high")
 _NUMBERS = (*_SCORES, *_COUNTED, "named", "named_right", "status")
 _GIVEN_AWAY = (*_COUNTED, "named_right")
@@ -56,22 +64,80 @@ class Job:
         Which releases, each with how many of its protections.
     """
 
-    role: str
+    role: Role
     name: str
     members: tuple[tuple[int, int], ...]
 
-    def as_json(self, plan: Plan) -> dict[str, Any]:
-        """Which releases the job is about, as plain data."""
+    def described(self, plan: Plan) -> tuple[tuple[Described, ...], tuple[tuple[Described, ...], ...]]:
+        """The statistics and the protections that the job is about, as a plan has them."""
         entries: list[Any] = [plan.releases[index].as_json() for index, _ in self.members]
-        return {
-            "name": self.name,
-            "role": self.role,
-            "releases": [index for index, _ in self.members],
-            "statistic": [entry["statistic"] for entry in entries],
-            "protect": [
-                entry["protect"][:count] for entry, (_, count) in zip(entries, self.members, strict=True)
-            ],
-        }
+        kept = [entry["protect"][:count] for entry, (_, count) in zip(entries, self.members, strict=True)]
+        return tuple(entry["statistic"] for entry in entries), tuple(map(tuple, kept))
+
+
+Described = Annotated[
+    dict[str, Any],
+    Meaning("A statistic or protection: `kind` is its class, other keys its parameters."),
+]
+Role = Literal["alone", "set", "together", "step"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class DecoderFound(Counted):
+    """What one decoder found."""
+
+    decoder: str
+    chose: Annotated[str, Meaning("Those that it used.")]
+    accuracy: float
+    advantage: float
+    interval: Annotated[tuple[float, float], Meaning("Corrected for the decoders tried.")]
+    status: str
+    status_codes: Annotated[tuple[str, ...], Meaning("Why the answer is not settled.")] = ()
+    reliability: Annotated[tuple[Bin, ...], Meaning("How often guesses of each confidence were right.")] = ()
+    survives: Annotated[
+        float | None,
+        Meaning("The share of equations that may be wrong without misleading ℓ1 decoding.", least=0, most=1),
+    ] = None
+
+    @classmethod
+    def of(cls, found: Outcome, limits: Limits) -> DecoderFound:
+        """What the decoder of an outcome found."""
+        return cls(
+            decoder=found.asked,
+            chose=found.decoder,
+            accuracy=found.accuracy,
+            advantage=found.advantage,
+            interval=found.interval,
+            status=str(found.status),
+            status_codes=found.status_codes,
+            reliability=merge_bins(found.reliability),
+            survives=found.survives,
+            **counts_of(found, limits.count),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class FindingDocument(Record):
+    """One entry of the audit: an attack scored, or why there is none."""
+
+    name: str
+    role: Role
+    releases: Annotated[tuple[int, ...], Meaning("The plan's releases that it is about.")]
+    statistic: tuple[Described, ...]
+    protect: tuple[tuple[Described, ...], ...]
+    outcome: Literal["found", "skipped"]
+    reason: str | None = None
+    verdict: Verdict
+    cells: Annotated[tuple[Reason, ...], Meaning("Why cells of numbers do not pass; the worst first.")] = ()
+    summary: Annotated[Outcome | None, Meaning("What the strongest decoder found.")] = None
+    proved_alone: Annotated[Counts, Meaning("By any decoder; by value.")] = field(default_factory=dict)
+    proved_group: Annotated[Counts, Meaning("By any decoder; by value.")] = field(default_factory=dict)
+    decoders: tuple[DecoderFound, ...] = ()
+
+    @property
+    def judged(self) -> bool:
+        """Whether it is about what the plan publishes, not about a step on the way to it."""
+        return self.role != "step"
 
 
 @dataclass(frozen=True)
@@ -116,31 +182,24 @@ class Finding:
         """The verdict on this set of releases: the worst that any decoder gives cause for."""
         return judge([(self.name, outcome) for outcome in self.outcomes], self.limits)
 
-    def as_json(self) -> dict[str, Any]:
-        """The finding as plain data."""
-        return {
-            "outcome": "found",
-            "reason": None,
-            "verdict": self.verdict.as_json(),
-            "cells": [one.as_json() for one in self.cells],
-            "summary": self.outcome.as_json(),
-            **dict(zip(("proved_alone", "proved_group"), self.proved, strict=True)),
-            "decoders": [
-                {
-                    "decoder": one.asked,
-                    "chose": one.decoder,
-                    "accuracy": one.accuracy,
-                    "advantage": one.advantage,
-                    "interval": list(one.interval),
-                    **counts_of(one, self.limits.count),
-                    "status": str(one.status),
-                    "status_codes": list(one.status.why),
-                    "reliability": [asdict(part) for part in merge_bins(one.reliability)],
-                    "survives": one.survives,
-                }
-                for one in self.outcomes
-            ],
-        }
+    def told(self, plan: Plan) -> FindingDocument:
+        """The finding as documents have it."""
+        statistic, protect = self.job.described(plan)
+        alone, group = self.proved
+        return FindingDocument(
+            name=self.name,
+            role=self.job.role,
+            releases=tuple(index for index, _ in self.job.members),
+            statistic=statistic,
+            protect=protect,
+            outcome="found",
+            verdict=self.verdict,
+            cells=self.cells,
+            summary=self.outcome,
+            proved_alone=alone,
+            proved_group=group,
+            decoders=tuple(DecoderFound.of(one, self.limits) for one in self.outcomes),
+        )
 
 
 @dataclass(frozen=True)
@@ -163,18 +222,20 @@ class Skipped:
         """What the plan calls it."""
         return self.job.name
 
-    def as_json(self) -> dict[str, Any]:
-        """The finding as plain data."""
-        return {
-            "outcome": "skipped",
-            "reason": self.reason,
-            "verdict": self.verdict.as_json(),
-            "cells": [one.as_json() for one in self.cells],
-            "summary": None,
-            "proved_alone": {},
-            "proved_group": {},
-            "decoders": [],
-        }
+    def told(self, plan: Plan) -> FindingDocument:
+        """The finding as documents have it."""
+        statistic, protect = self.job.described(plan)
+        return FindingDocument(
+            name=self.name,
+            role=self.job.role,
+            releases=tuple(index for index, _ in self.job.members),
+            statistic=statistic,
+            protect=protect,
+            outcome="skipped",
+            reason=self.reason,
+            verdict=self.verdict,
+            cells=self.cells,
+        )
 
 
 def void(found: Finding | Skipped) -> Finding | Skipped:
@@ -195,7 +256,7 @@ def to_plain(found: Finding | Skipped) -> dict[str, Any]:
 def from_plain(plain: dict[str, Any]) -> Finding | Skipped:
     """The finding that `to_plain` gave."""
     members = tuple((int(index), int(count)) for index, count in plain["members"])
-    job = Job(str(plain["role"]), str(plain["name"]), members)
+    job = Job(plain["role"], str(plain["name"]), members)
     if "reason" in plain:
         return Skipped(job, str(plain["reason"]), cells=tuple(map(Reason.from_json, plain["cells"])))
     return Finding(job, tuple(Outcome.from_plain(one) for one in plain["outcomes"]))
@@ -240,36 +301,110 @@ class AreaFindings:
         return max((finding.outcome.interval[0] for finding in self.found), default=float("-inf"))
 
 
-def area_table(by: str, areas: Sequence[AreaFindings], judged: Sequence[JudgedArea]) -> dict[str, Any]:
-    """The table of areas, in their order, as plain data; counts are told as far as they name nobody."""
+@dataclass(frozen=True, kw_only=True)
+class AreaSkipped(Record):
+    """Why an attack on one area was skipped."""
+
+    name: str
+    outcome: Annotated[Literal["skipped"], ALWAYS] = "skipped"
+    reason: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class AreaFinding(CountedInAreas):
+    """One attack on one area, or on all: a row of the table of areas."""
+
+    name: str
+    outcome: Annotated[Literal["found"], ALWAYS] = "found"
+    accuracy: float
+    baseline: str
+    baseline_accuracy: float
+    advantage: float
+    interval: tuple[float, float]
+    named: People
+    named_right: Told
+    status: str
+    status_codes: Annotated[tuple[str, ...], Meaning("Why the answer is not settled.")] = ()
+
+    @classmethod
+    def of(cls, name: str, found: Outcome, sensitive: Callable[[Counts], float]) -> AreaFinding:
+        """The row of an outcome, everything counted; see `area_table` for what may be told."""
+        return cls(
+            name=name,
+            accuracy=found.accuracy,
+            baseline=found.baseline,
+            baseline_accuracy=found.baselines[found.baseline],
+            advantage=found.advantage,
+            interval=found.interval,
+            named=found.named,
+            named_right=found.named_right,
+            status=str(found.status),
+            status_codes=found.status_codes,
+            **counts_of(found, sensitive, areas=True),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class AreaDocument(Record):
+    """The people with one value of the column that defines the areas."""
+
+    name: str
+    people: Annotated[int, Meaning(least=1)]
+    seed: Annotated[int, Meaning("The seed to audit the area alone.", least=0)]
+    reason: Annotated[str | None, Meaning("Why it was not attacked; null: it was.")] = None
+    verdict: Word
+    note: str | None = None
+    findings: tuple[AreaFinding | AreaSkipped, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class AreasDocument(Record):
+    """All areas, the worst first; the audit's findings are about all their people together."""
+
+    by: str
+    areas: Annotated[int, Meaning(least=1)]
+    attacked: Annotated[int, Meaning(least=0)]
+    people_attacked: Annotated[int, Meaning(least=0)]
+    people_not_attacked: Annotated[int, Meaning(least=0)]
+    above: Annotated[int, Meaning("Areas with an interval above the limit.", least=0)]
+    surely_above: Annotated[
+        int, Meaning("Areas above the limit even after correcting for how many there are.", least=0)
+    ]
+    exposing: Annotated[
+        int, Meaning("Areas where more people are proved alone or exposed than allowed.", least=0)
+    ]
+    rows: tuple[AreaDocument, ...]
+
+
+def area_table(by: str, areas: Sequence[AreaFindings], judged: Sequence[JudgedArea]) -> AreasDocument:
+    """The table of areas, in their order; counts are told as far as they name nobody."""
     attacked = [area for area in judged if area.reason is None]
-    found = [[_area_finding(one, one.limits.count) for one in area.findings] for area in areas]
-    told = told_of_areas([area.people for area in areas], found, ("name",), _GIVEN_AWAY)
-    return {
-        "by": by,
-        "areas": len(judged),
-        "attacked": len(attacked),
-        "people_attacked": sum(area.people for area in attacked),
-        "people_not_attacked": sum(area.people for area in judged if area.reason is not None),
-        "above": sum(area.above for area in judged),
-        "surely_above": sum(area.surely for area in judged),
-        "exposing": sum(area.exposing for area in judged),
-        "rows": [
-            {
-                "name": area.name,
-                "people": area.people,
-                "seed": area.seed,
-                "reason": area.reason,
-                "verdict": seen.word,
-                "note": SAME_SECRET if area.constant and area.reason is None else None,
-                "findings": rows,
-            }
-            for area, seen, rows in zip(areas, judged, told, strict=True)
-        ],
-    }
+    rows = _told([list(map(_area_row, area.findings)) for area in areas], [area.people for area in areas])
+    return AreasDocument(
+        by=by,
+        areas=len(judged),
+        attacked=len(attacked),
+        people_attacked=sum(area.people for area in attacked),
+        people_not_attacked=sum(area.people for area in judged if area.reason is not None),
+        above=sum(area.above for area in judged),
+        surely_above=sum(area.surely for area in judged),
+        exposing=sum(area.exposing for area in judged),
+        rows=tuple(
+            AreaDocument(
+                name=area.name,
+                people=area.people,
+                seed=area.seed,
+                reason=area.reason,
+                verdict=seen.word,
+                note=SAME_SECRET if area.constant and area.reason is None else None,
+                findings=told,
+            )
+            for area, seen, told in zip(areas, judged, rows, strict=True)
+        ),
+    )
 
 
-def area_csv(rows: Sequence[dict[str, Any]]) -> str:
+def area_csv(rows: Sequence[AreaDocument]) -> str:
     """The table of areas as CSV, a line for each area and release; empty if not measured.
 
     A name that a spreadsheet would take for a formula gets an apostrophe in front.
@@ -278,36 +413,42 @@ def area_csv(rows: Sequence[dict[str, Any]]) -> str:
     writer = csv.DictWriter(text, ["area", "people", "release", "reason", *_NUMBERS], lineterminator="\n")
     writer.writeheader()
     for row in rows:
-        known = {"area": no_formula(row["name"]), "people": row["people"]}
-        if row["reason"] is not None:
-            writer.writerow({**known, "reason": row["reason"]})
-        for found in row["findings"]:
-            low, high = found.get("interval") or (None, None)
-            numbers = {name: found.get(name) for name in _NUMBERS}
-            numbers |= {"low": low, "high": high}
-            release = no_formula(found["name"])
-            writer.writerow({**known, "release": release, "reason": found.get("reason"), **numbers})
+        known = {"area": no_formula(row.name), "people": row.people}
+        if row.reason is not None:
+            writer.writerow({**known, "reason": row.reason})
+        for found in row.findings:
+            line = {**known, "release": no_formula(found.name)}
+            if isinstance(found, AreaSkipped):
+                writer.writerow({**line, "reason": found.reason})
+                continue
+            numbers = {"low": found.interval[0], "high": found.interval[1]}
+            numbers |= {name: getattr(found, name) for name in _NUMBERS if name not in numbers}
+            writer.writerow({**line, **numbers})
     return text.getvalue()
 
 
-def _area_finding(finding: Finding | Skipped, sensitive: Callable[[Counts], float]) -> dict[str, Any]:
+def _area_row(finding: Finding | Skipped) -> AreaFinding | AreaSkipped:
     if isinstance(finding, Skipped):
-        return {"name": finding.name, "outcome": "skipped", "reason": finding.reason}
-    found = finding.outcome
-    return {
-        "name": finding.name,
-        "outcome": "found",
-        "accuracy": found.accuracy,
-        "baseline": found.baseline,
-        "baseline_accuracy": found.baselines[found.baseline],
-        "advantage": found.advantage,
-        "interval": list(found.interval),
-        **counts_of(found, sensitive, areas=True),
-        "named": found.named,
-        "named_right": found.named_right,
-        "status": str(found.status),
-        "status_codes": list(found.status.why),
-    }
+        return AreaSkipped(name=finding.name, reason=finding.reason)
+    return AreaFinding.of(finding.name, finding.outcome, finding.limits.count)
+
+
+def _told(
+    areas: Sequence[Sequence[AreaFinding | AreaSkipped]], sizes: Sequence[int]
+) -> list[tuple[AreaFinding | AreaSkipped, ...]]:
+    """The rows of each area with their counts as they may be told."""
+    counted = [
+        [{name: getattr(row, name, None) for name in ("name", *_GIVEN_AWAY)} for row in rows]
+        for rows in areas
+    ]
+    said = told_of_areas(sizes, counted, ("name",), _GIVEN_AWAY)
+    return [
+        tuple(
+            replace(row, **words) if isinstance(row, AreaFinding) else row
+            for row, words in zip(rows, several, strict=True)
+        )
+        for rows, several in zip(areas, said, strict=True)
+    ]
 
 
 def not_tested_in_areas(areas: Sequence[AreaFindings]) -> list[str]:

@@ -8,17 +8,27 @@ draws, sums over areas, JSON, its schema and the columns of tables follow.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cache, partial
 from statistics import fmean
-from typing import Annotated, Any, TypeVar, get_type_hints
+from typing import Annotated, Any, Literal, TypeVar, get_type_hints
 
 from tellall.algebra.solvers.base import Status
 from tellall.attack.reconstruct.attack import Reconstruction
 from tellall.core.amounts import count_of
 from tellall.core.reasons import Reason
-from tellall.core.records import NOT_WRITTEN, UNKNOWN, WRITTEN, Meaning, Record, WrittenAs, plain, read
+from tellall.core.records import (
+    NOT_WRITTEN,
+    UNKNOWN,
+    WRITTEN,
+    Meaning,
+    Record,
+    WrittenAs,
+    plain,
+    read,
+    written_of,
+)
 from tellall.experiment.measures.counts import Counts, People, add_counts, mean_count, mean_counts, sum_counts
 from tellall.experiment.measures.hits import Hits, Total
 from tellall.experiment.measures.intervals import CHANCE, Luck
@@ -33,9 +43,11 @@ __all__ = [
     "CURVE",
     "CountColumn",
     "Counted",
+    "CountedInAreas",
     "Foreseen",
     "Outcome",
     "Promised",
+    "Told",
     "add_up",
     "columns",
     "counts_of",
@@ -232,7 +244,7 @@ def _loss_of_areas(known: Sequence[ReaderLoss | None]) -> ReaderLoss | None:
     return ReaderLoss.mean([one for one in known if one is not None])
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Outcome(Record):
     """What one decoder achieved on a set of releases: the record that verdicts, tables and pages read.
 
@@ -243,17 +255,17 @@ class Outcome(Record):
     protection: Annotated[str, Meaning("What was done to it, in words."), _Given(_first)]
     people: Annotated[int, Meaning("How many people there are."), _OfAll()]
     draws: Annotated[int, Meaning("Draws of the noise; one if nothing is random.", least=1), _Given(max)]
-    asked: Annotated[str, Meaning("The decoder that was asked for."), _Given(_first)]
+    asked: Annotated[str, Meaning("The decoder that was asked for."), _Given(_first)] = "auto"
     decoder: Annotated[
         str,
         Meaning("The decoder that the attack used; those that “auto” chose."),
         _Drawn(lambda draw: draw.attack.decoder, _listed, _listed),
-    ]
+    ] = ""
     real: Annotated[
         bool,
         Meaning("The secret is a real number: accuracies are mean absolute errors, in its own unit."),
         _Drawn(lambda draw: not draw.risk.secret.levels, _first, _first),
-    ]
+    ] = False
     accuracy: Annotated[float, Meaning("The share of people guessed right."), _OfAll()]
     accuracy_interval: Annotated[
         tuple[float, float], Meaning("Its 95 % interval over people and draws."), _OfAll()
@@ -276,7 +288,7 @@ class Outcome(Record):
         int,
         Meaning("How many people have the secret; zero if it is not a bit."),
         _Drawn(lambda draw: draw.holders, _first, sum),
-    ]
+    ] = 0
     named: Annotated[
         People,
         Meaning("How many are said with confidence 0.95 to have the secret (of several values, any)."),
@@ -314,7 +326,7 @@ class Outcome(Record):
         bool,
         Meaning("A proof contradicts the truth: the release is about other people, and proves nothing."),
         _Drawn(lambda draw: draw.risk.contradicted, any, any),
-    ]
+    ] = False
     status: Annotated[
         Status,
         Meaning("How the decoder ended; of several draws the worst."),
@@ -406,8 +418,8 @@ class Outcome(Record):
 
     def __post_init__(self, *written: Any) -> None:
         """Documents have the codes of the status apart from its text."""
-        if written and written[0]:
-            said, codes = str(self.status), tuple(written[0])
+        if codes := written_of(Outcome, written).get("status_codes"):
+            said = str(self.status)
             word = f"not settled: {said}" if self.status.settled else said  # codes decide, and words only say
             object.__setattr__(self, "status", Status(word, why=codes))
 
@@ -599,15 +611,12 @@ class CountColumn:
     number
         The number of an outcome; it is given how people counted by value are counted: those with a sensitive
         value.
-    areas
-        Whether tables of areas have it too, as far as it names nobody.
     real
         Whether it is counted where the secret is a number.
     """
 
     head: str
     number: Callable[[Outcome, Callable[[Counts], float]], float]
-    areas: bool = False
     real: bool = False
 
 
@@ -618,12 +627,12 @@ class Counted(Record):
     proved: Annotated[
         People,
         Meaning("People proved, alone or as a group."),
-        CountColumn("proved", lambda found, _: found.proved, areas=True),
+        CountColumn("proved", lambda found, _: found.proved),
     ]
     exposed: Annotated[
         People,
         Meaning("People exposed at confidence 0.95."),
-        CountColumn("exposed", lambda found, _: found.exposed_people, areas=True, real=True),
+        CountColumn("exposed", lambda found, _: found.exposed_people, real=True),
     ]
     learnt: Annotated[
         People,
@@ -632,19 +641,29 @@ class Counted(Record):
     ]
 
 
-def columns(*, areas: bool = False) -> Iterator[tuple[str, CountColumn]]:
+Told = Annotated[
+    People | Literal["under 5", "withheld"],
+    Meaning("People of an area, as far as that and the numbers of other areas name nobody."),
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class CountedInAreas(Record):
+    """What the rows of tables of areas count: parts of `Counted`, each told as far as it names nobody."""
+
+    proved: Told
+    exposed: Told
+
+
+def columns(*, areas: bool = False) -> dict[str, CountColumn]:
     """What tables count, by the name that documents have for it; ``areas``: what tables of areas do."""
-    for name, said in _declared(Counted):
-        for one in said:
-            if isinstance(one, CountColumn) and (one.areas or not areas):
-                yield name, one
+    known = {name: one for name, said in _declared(Counted) for one in said if isinstance(one, CountColumn)}
+    return {one.name: known[one.name] for one in fields(CountedInAreas)} if areas else known
 
 
-def counts_of(
-    found: Outcome, sensitive: Callable[[Counts], float], *, areas: bool = False
-) -> dict[str, float]:
+def counts_of(found: Outcome, sensitive: Callable[[Counts], float], *, areas: bool = False) -> dict[str, Any]:
     """What a table counts of an outcome, by the names that documents have for it."""
-    return {name: column.number(found, sensitive) for name, column in columns(areas=areas)}
+    return {name: column.number(found, sensitive) for name, column in columns(areas=areas).items()}
 
 
 def _codes(troubled: Sequence[Status]) -> tuple[str, ...]:

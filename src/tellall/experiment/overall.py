@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated
 
+from tellall.core.records import WRITTEN, Meaning, Record
 from tellall.experiment.findings import Finding
-from tellall.experiment.measures.counts import Counts, add_counts, sum_counts
+from tellall.experiment.measures.counts import Counts, People, add_counts, sum_counts
 from tellall.experiment.measures.proofs import Proofs
 from tellall.experiment.measures.risk import LEVELS
 from tellall.experiment.verdict import Limits
 
-__all__ = ["Overall", "Proved", "proved_together"]
+__all__ = ["Overall", "Proved", "SensitiveCounts", "proved_together"]
 
 
 @dataclass(frozen=True)
@@ -46,34 +47,30 @@ def _people(proved: tuple[Counts, Counts]) -> float:
 
 
 @dataclass(frozen=True)
-class Overall:
-    """The strongest of all attacks on all sets of releases, number by number.
+class SensitiveCounts(Record):
+    """People with a sensitive value."""
 
-    Attributes
-    ----------
-    advantage, advantage_of
-        The largest advantage of any attack, and the set of releases it is of.
-    advantage_share
-        The largest share of people or, for a real secret, of the strongest baseline's error without in-sample
-        fit.
-    exposed, exposed_of
-        The people exposed at confidence 0.95 by the attack that exposes most, by value, and its set of
-        releases.
-    proved_alone, proved_group
-        The people proved by any set of releases, by value.
-    sensitive
-        The same counts for people with a sensitive value only: ``proved_alone``, ``proved_group``,
-        ``exposed`` and ``learnt`` (proved alone or exposed).
-    """
+    proved_alone: Annotated[People, Meaning("By any set of releases.")]
+    proved_group: Annotated[People, Meaning("By any set of releases.")]
+    exposed: Annotated[People, Meaning("By the attack that exposes most of them.")]
+    learnt: Annotated[People, Meaning("Proved alone or exposed.")]
 
-    advantage: float
-    advantage_of: str
-    advantage_share: float
-    exposed: Counts
-    exposed_of: str
-    proved_alone: Counts
-    proved_group: Counts
-    sensitive: Counts
+
+@dataclass(frozen=True)
+class Overall(Record):
+    """The strongest of all attacks on all sets of releases; one more release lowers none of these numbers."""
+
+    advantage: Annotated[float, Meaning("The largest of any set of releases.")]
+    advantage_of: Annotated[str, Meaning("The set that has it.")]
+    advantage_share: Annotated[
+        float,
+        Meaning("As a share of people or, for a real secret, of the baseline's error without in-sample fit."),
+    ]
+    exposed: Annotated[Counts, Meaning("By the attack that exposes most, at confidence 0.95; by value.")]
+    exposed_of: Annotated[str, Meaning("Its set of releases.")]
+    proved_alone: Annotated[Counts, Meaning("By any set of releases; by value.")]
+    proved_group: Annotated[Counts, Meaning("By any set of releases; by value.")]
+    sensitive: SensitiveCounts
 
     @classmethod
     def of(cls, findings: Sequence[Finding], proved: Proved, limits: Limits) -> Overall | None:
@@ -95,24 +92,20 @@ class Overall:
             exposed_of=exposer,
             proved_alone=proved.alone,
             proved_group=proved.group,
-            sensitive={
-                "proved_alone": alone,
-                "proved_group": limits.count(proved.group),
-                "exposed": max(limits.count(one.exposed[level]) for _, one in every),
-                "learnt": max(alone, *(limits.count(one.learnt) for _, one in every)),
-            },
+            sensitive=SensitiveCounts(
+                proved_alone=alone,
+                proved_group=limits.count(proved.group),
+                exposed=max(limits.count(one.exposed[level]) for _, one in every),
+                learnt=max(alone, *(limits.count(one.learnt) for _, one in every)),
+            ),
         )
 
     @property
-    def proved(self) -> float:
+    def proved(self) -> Annotated[People, Meaning("By any set of releases."), WRITTEN]:
         """How many people any set of releases proves."""
         return _people((self.proved_alone, self.proved_group))
 
     @property
-    def exposed_people(self) -> float:
+    def exposed_people(self) -> Annotated[People, Meaning("By the attack that exposes most."), WRITTEN]:
         """The most people that any one attack exposes."""
         return add_counts(self.exposed.values())
-
-    def as_json(self) -> dict[str, Any]:
-        """The numbers as plain data."""
-        return {**vars(self), "proved": self.proved, "exposed_people": self.exposed_people}

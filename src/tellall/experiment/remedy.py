@@ -12,6 +12,7 @@ from tellall.core.errors import TellallError
 from tellall.core.jobs import Workers
 from tellall.core.reasons import Reason
 from tellall.core.work import Progress, one_thread
+from tellall.experiment.advised import Remedy, TriedChange
 from tellall.experiment.attacks import compared_rules, jobs_alone, jobs_together
 from tellall.experiment.changes import Change, Cost, candidates, price, with_noise, without_release
 from tellall.experiment.document import Audit
@@ -54,19 +55,19 @@ class _Tried:
     def good(self) -> bool:
         return self.verdict is not None and self.verdict.word == "pass"
 
-    def as_json(self) -> dict[str, Any]:
-        return {
-            "words": self.change.words,
-            "releases": list(self.change.changed),
-            "loss": self.cost.loss,
-            "withheld": self.cost.withheld,
-            "error": self.cost.error,
-            "instead": self.cost.instead,
-            "verdict": None if self.verdict is None else self.verdict.word,
-            "sentence": "" if self.verdict is None else self.verdict.sentence,
-            "draws": self.draws,
-            "passed": self.passed,
-        }
+    def told(self) -> TriedChange:
+        return TriedChange(
+            words=self.change.words,
+            releases=tuple(self.change.changed),
+            loss=self.cost.loss,
+            withheld=self.cost.withheld,
+            error=self.cost.error,
+            instead=self.cost.instead,
+            verdict=None if self.verdict is None else self.verdict.word,
+            sentence="" if self.verdict is None else self.verdict.sentence,
+            draws=self.draws,
+            passed=self.passed,
+        )
 
 
 class _SpentError(Exception):
@@ -90,8 +91,8 @@ def find_remedy(
     progress: Progress | None = None,
     workers: Workers | None = None,
     kept: Kept | None = None,
-) -> dict[str, Any] | None:
-    """The cheapest change of a plan that passes, as plain data.
+) -> Remedy | None:
+    """The cheapest change of a plan that passes.
 
     None if the plan passes, or if nothing could be attacked.
 
@@ -127,7 +128,7 @@ def find_remedy(
     if audit.attacks.word == "pass" or audit.worst is None:
         return None
     if not places:
-        return _document(None, "No area has enough people to be attacked; publish nothing by area.")
+        return _remedy(None, "No area has enough people to be attacked; publish nothing by area.")
     with one_thread():
         return _RemedySearch(places, audit, progress, workers, kept).run()
 
@@ -275,7 +276,7 @@ class _RemedySearch:
         self.tried: list[_Tried] = []
         self.made, self.most = 0, most_attacks(self.people)
 
-    def run(self) -> dict[str, Any]:
+    def run(self) -> Remedy:
         """The cheapest change that passes, and what was tried on the way."""
         listed, best, spent = self._listed(), None, False
         try:
@@ -294,8 +295,8 @@ class _RemedySearch:
                 said = " ".join([said, *empty])
             elif not not_tried:
                 said += " Publish less, or to fewer people."
-            return _document(None, said, self.tried, not_tried)
-        return _document(best, self._said(best), self.tried, not_tried, self.planned)
+            return _remedy(None, said, self.tried, not_tried)
+        return _remedy(best, self._said(best), self.tried, not_tried, self.planned)
 
     def _count(self, decoder: str) -> None:
         """Counts one attack, if there may still be one."""
@@ -513,25 +514,25 @@ def _named(releases: Sequence[Planned]) -> frozenset[str]:
     return frozenset(one.name for one in releases)
 
 
-def _document(
+def _remedy(
     best: _Tried | None,
     sentence: str,
     tried: Sequence[_Tried] = (),
     not_tried: Sequence[_Tried] = (),
     planned: Sequence[Planned] = (),
-) -> dict[str, Any]:
+) -> Remedy:
     described = {one.name for one in planned if one.name == one.described}
     entries = [
         {**one.as_json(), "name": one.described if one.name in described else one.name}
         for one in (() if best is None else best.change.releases)
         if one.given is None
     ]
-    return {
-        "found": best is not None,
-        "sentence": sentence,
-        "change": None if best is None else best.as_json(),
-        "entries": entries,
-        "toml": as_toml(entries),
-        "tried": [one.as_json() for one in tried],
-        "not_tried": [one.as_json() for one in not_tried],
-    }
+    return Remedy(
+        found=best is not None,
+        sentence=sentence,
+        change=None if best is None else best.told(),
+        entries=tuple(entries),
+        toml=as_toml(entries),
+        tried=tuple(one.told() for one in tried),
+        not_tried=tuple(one.told() for one in not_tried),
+    )

@@ -18,10 +18,11 @@ from typing import Annotated, Any, Literal
 
 from tellall.core.amounts import count_of, counted, digits, percent, points
 from tellall.core.errors import invalid
-from tellall.core.reasons import WORDS, Reason, worst_reason
-from tellall.core.records import WRITTEN, Meaning, Record
+from tellall.core.reasons import KINDS, WORDS, Reason, worst_reason
+from tellall.core.records import WRITTEN, Meaning, Record, written_of
 from tellall.core.text import one_line
 from tellall.experiment.measures.cells import all_reasons
+from tellall.experiment.measures.contributors import ComparedRules
 from tellall.experiment.measures.counts import add_counts
 from tellall.experiment.measures.risk import LEVELS
 from tellall.experiment.outcome import Outcome
@@ -63,6 +64,14 @@ class Verdict(Record):
     reasons: Annotated[
         tuple[Reason, ...], Meaning("Why it is no pass; those that the sentence is about come first.")
     ] = ()
+
+    def __post_init__(self, *written: Any) -> None:
+        """Documents from before there were reasons have the word and what decided alone."""
+        known = written_of(Verdict, written)
+        if not self.reasons and known.get("word") not in (None, "pass"):
+            alike = [code for code, kind in KINDS.items() if kind.word == known["word"]]
+            codes = [code for code in alike if KINDS[code].decided == known["decided"]] or alike
+            object.__setattr__(self, "reasons", (Reason(codes[0], self.sentence),))
 
     @property
     def word(self) -> Annotated[Word, WRITTEN]:
@@ -187,11 +196,11 @@ def with_cells(verdict: Verdict, cells: Sequence[Reason]) -> Verdict:
     return Verdict(f"{verdict.sentence} {said}".strip(), (*verdict.reasons, *new))
 
 
-def with_rules(verdict: Verdict, rules: Mapping[str, Any] | None) -> Verdict:
+def with_rules(verdict: Verdict, rules: ComparedRules | None) -> Verdict:
     """The verdict, or a review where cells that the agencies' rules pass do not hold together."""
-    if verdict.word != "pass" or not rules or not rules["broken"]:
+    if verdict.word != "pass" or rules is None or not rules.broken:
         return verdict
-    said = str(rules["sentence"])
+    said = rules.sentence
     return Verdict(f"{verdict.sentence} {said}", (Reason("cells-known-together", said),))
 
 

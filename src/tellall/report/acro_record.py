@@ -11,7 +11,8 @@ from typing import Any
 from tellall.core import files
 from tellall.core.text import no_formula
 from tellall.core.version import __version__
-from tellall.experiment.measures.counts import add_counts
+from tellall.experiment.document import AuditDocument
+from tellall.experiment.findings import FindingDocument
 
 __all__ = ["FINDINGS", "acro_record"]
 
@@ -21,7 +22,7 @@ _COLUMNS = ("output", "verdict", "accuracy", "baseline", "baseline_accuracy", "a
 _COUNTS = ("proved", "exposed")
 
 
-def acro_record(document: Mapping[str, Any], version: str, timestamp: str) -> dict[str, str]:
+def acro_record(document: AuditDocument, version: str, timestamp: str) -> dict[str, str]:
     """The texts of the record's files by name: ``results.json``, the table it shows, and their checksums.
 
     Parameters
@@ -33,13 +34,13 @@ def acro_record(document: Mapping[str, Any], version: str, timestamp: str) -> di
     timestamp
         When the audit ended, in ISO format.
     """
-    rows = {row["name"]: row for row in document["findings"] if row["role"] == "alone"}
-    together = next((row for row in document["findings"] if row["role"] == "together"), None)
+    rows = {row.name: row for row in document.findings if row.role == "alone"}
+    together = next((row for row in document.findings if row.role == "together"), None)
     results = {name: _record(name, row, document, timestamp) for name, row in rows.items()}
     results[_TOGETHER] = {
-        **_record(_TOGETHER, together or {"summary": None}, document, timestamp),
-        "status": document["verdict"]["word"],
-        "summary": document["verdict"]["sentence"],
+        **_record(_TOGETHER, together, document, timestamp),
+        "status": document.verdict.word,
+        "summary": document.verdict.sentence,
     }
     listed = {**rows, **({_TOGETHER: together} if together is not None else {})}
     texts = {
@@ -56,19 +57,21 @@ def _tool() -> dict[str, str]:
     return {"@type": "SoftwareApplication", "name": "tellall", "version": __version__}
 
 
-def _record(name: str, row: Mapping[str, Any], document: Mapping[str, Any], timestamp: str) -> dict[str, Any]:
+def _record(
+    name: str, row: FindingDocument | None, document: AuditDocument, timestamp: str
+) -> dict[str, Any]:
     """One output as ACRO writes it down."""
-    verdict = row.get("verdict") or document["verdict"]
+    verdict = document.verdict if row is None else row.verdict
     numbers = _numbers(row)
     return {
         "uid": name,
-        "status": verdict["word"],
+        "status": verdict.word,
         "type": "custom",
-        "properties": {"tool": "tellall", "version": __version__, "secret": document["data"]["secret"]},
+        "properties": {"tool": "tellall", "version": __version__, "secret": document.data.secret},
         "files": [{"name": FINDINGS, "sdc": {"summary": {}, "cells": {}}}],
         "outcome": {"found": {key: str(value) for key, value in numbers.items()}} if numbers else {},
-        "command": document["command"],
-        "summary": verdict["sentence"],
+        "command": document.command,
+        "summary": verdict.sentence,
         "timestamp": timestamp,
         "comments": [],
         "exception": "",
@@ -76,28 +79,28 @@ def _record(name: str, row: Mapping[str, Any], document: Mapping[str, Any], time
     }
 
 
-def _numbers(row: Mapping[str, Any]) -> dict[str, Any]:
+def _numbers(row: FindingDocument | None) -> dict[str, Any]:
     """What the strongest attack on an output found: counts and rates, never a person."""
-    found = row.get("summary")
-    if not found:
+    found = None if row is None else row.summary
+    if found is None:
         return {}
-    low, high = found["interval"]
+    low, high = found.interval
     return {
-        "accuracy": round(found["accuracy"], 4),
-        "baseline": found["baseline"],
-        "baseline_accuracy": round(found["baselines"][found["baseline"]], 4),
-        "advantage": round(found["advantage"], 4),
+        "accuracy": round(found.accuracy, 4),
+        "baseline": found.baseline,
+        "baseline_accuracy": round(found.baselines[found.baseline], 4),
+        "advantage": round(found.advantage, 4),
         "low": round(low, 4),
         "high": round(high, 4),
-        "proved": found["proved"],
-        "exposed": add_counts(found["exposed"].get("0.95", {}).values()),
+        "proved": found.proved,
+        "exposed": found.exposed_people,
     }
 
 
-def _table(rows: Mapping[str, Mapping[str, Any]]) -> str:
+def _table(rows: Mapping[str, FindingDocument]) -> str:
     text = io.StringIO()
     writer = csv.DictWriter(text, [*_COLUMNS, *_COUNTS], lineterminator="\n", restval="")
     writer.writeheader()
     for name, row in rows.items():
-        writer.writerow({"output": no_formula(name), "verdict": row["verdict"]["word"], **_numbers(row)})
+        writer.writerow({"output": no_formula(name), "verdict": row.verdict.word, **_numbers(row)})
     return text.getvalue()

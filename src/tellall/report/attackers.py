@@ -3,23 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from dataclasses import dataclass
 
 from tellall.core.amounts import counted, points
-from tellall.experiment.verdict import area_name
+from tellall.experiment.document import AuditDocument
+from tellall.experiment.verdict import Word, area_name
 from tellall.report.blocks import Badge, Block, Bullets, Folded, Headed, Line, Listing, Paragraph
-from tellall.report.releases import Unit, is_real
+from tellall.report.releases import Unit
 
 __all__ = ["attacker_blocks", "attacker_lines", "attackers_view", "differences_view", "rules_view"]
 
-Plain = dict[str, Any]
+
+@dataclass(frozen=True)
+class AttackerRow:
+    """One attacker in words: what a table shows, and what stands beside it."""
+
+    name: str
+    word: Word
+    cells: tuple[str, ...]
+    beside: tuple[str, ...]
 
 
-def attacker_blocks(document: Plain) -> Iterator[Block]:
+def attacker_blocks(document: AuditDocument) -> Iterator[Block]:
     """The attackers, the worst first, and releases about different people; nothing if there are neither."""
     if told := rules_view(document):
         yield Headed("What the agencies' rules say", (Bullets(told),))
-    if document["differences"]:
+    if document.differences:
         yield Headed("Releases about different people", (Bullets(differences_view(document)),))
     attackers = attackers_view(document)
     if not attackers:
@@ -29,57 +38,57 @@ def attacker_blocks(document: Plain) -> Iterator[Block]:
     yield Listing(
         "Attackers",
         ("attacker", "verdict", "advantage", "proved", "exposed", "sensitive"),
-        [Line(one["name"], (Badge(one["word"]), *one["cells"])) for one in attackers],
+        [Line(one.name, (Badge(one.word), *one.cells)) for one in attackers],
         "The most that any of their attacks achieves.",
         left=("verdict",),
     )
     for one in attackers:
-        yield Folded(f"What {one['name']} knows, and what decided", (Bullets(one["beside"]),))
+        yield Folded(f"What {one.name} knows, and what decided", (Bullets(one.beside),))
 
 
-def attackers_view(document: Plain) -> list[Plain]:
+def attackers_view(document: AuditDocument) -> list[AttackerRow]:
     """The attackers, the worst first; empty if there is only one, who knows everything."""
-    unit = Unit.of(is_real(document))
+    unit = Unit.of(document.real)
     return [
-        {
-            "name": area_name(one["name"]) if one["name"] else "the attacker",
-            "word": one["verdict"]["word"],
-            "cells": [
-                "–" if one["advantage_share"] is None else f"{points(one['advantage_share'])}{unit.after}",
-                *(counted(one[name]) for name in ("proved", "exposed", "sensitive")),
-            ],
-            "beside": [
-                f"{one['knows'][0].upper()}{one['knows'][1:]}.",
-                one["verdict"]["sentence"],
-                *(f"cannot use {why}" for why in one["not_usable"]),
-                *one["unknown"],
-            ],
-        }
-        for one in document["attackers"]
+        AttackerRow(
+            area_name(one.name) if one.name else "the attacker",
+            one.verdict.word,
+            (
+                "–" if one.advantage_share is None else f"{points(one.advantage_share)}{unit.after}",
+                *(counted(people) for people in (one.proved, one.exposed, one.sensitive)),
+            ),
+            (
+                f"{one.knows[0].upper()}{one.knows[1:]}.",
+                one.verdict.sentence,
+                *(f"cannot use {why}" for why in one.not_usable),
+                *one.unknown,
+            ),
+        )
+        for one in document.attackers
     ]
 
 
-def rules_view(document: Plain) -> list[str]:
+def rules_view(document: AuditDocument) -> list[str]:
     """What the agencies' rules say about cells of numbers, and what to look at."""
-    compared = [document["rules"]["sentence"]] if document["rules"] else []
-    return [*compared, *(f"{one['sentence']} {one['look_at']}" for one in document["cells"])]
+    compared = [document.rules.sentence] if document.rules else []
+    return [*compared, *(f"{one.sentence} {one.look_at}" for one in document.cells)]
 
 
-def differences_view(document: Plain) -> list[str]:
+def differences_view(document: AuditDocument) -> list[str]:
     """The pairs of releases about different people, in words."""
-    return [one["sentence"] for one in document["differences"]]
+    return [one.sentence for one in document.differences]
 
 
-def attacker_lines(document: Plain) -> list[str]:
+def attacker_lines(document: AuditDocument) -> list[str]:
     """Attackers, differences and the agencies' rules in lines for a terminal."""
     attackers = [
-        f"{row['name']}: {row['word']}, advantage {row['cells'][0]}, {row['cells'][1]} proved, "
-        f"{row['cells'][2]} exposed. {row['beside'][0]}"
+        f"{row.name}: {row.word}, advantage {row.cells[0]}, {row.cells[1]} proved, "
+        f"{row.cells[2]} exposed. {row.beside[0]}"
         for row in attackers_view(document)
     ]
     several = len(attackers) > 1
     told = ["Attackers, the worst first; the numbers above are the worst one's:"] if several else []
-    compared = [document["rules"]["sentence"]] if document["rules"] else []
-    rules = [*compared, *(f"“{one['release']}”: {one['look_at']}" for one in document["cells"])]
+    compared = [document.rules.sentence] if document.rules else []
+    rules = [*compared, *(f"“{one.release}”: {one.look_at}" for one in document.cells)]
     lines = [*rules, *differences_view(document), *told]
     return [*lines, *(f"  {line}" if several else line for line in attackers)]

@@ -213,7 +213,7 @@ def _(risk: Risk) -> Sequence[Block]:
 
 @blocks_of.register
 def _(audit: Audit) -> Sequence[Block]:
-    document = audit.document
+    document = audit.content
     return [*map(without_links, answer_blocks(document)), *release_blocks(document)]
 
 
@@ -226,7 +226,7 @@ def without_links(block: Block) -> Block:
 
 @figures_of.register
 def _(audit: Audit) -> Sequence[Block]:
-    return [block for block in chart_blocks(audit.document) if isinstance(block, Drawn)]
+    return [block for block in chart_blocks(audit.content) if isinstance(block, Drawn)]
 
 
 @blocks_of.register

@@ -19,7 +19,7 @@ def page_of(result: object) -> str:
 
 @page_of.register
 def _audit(result: Audit) -> str:
-    return audit_page.render(result.document)
+    return audit_page.render(result.content)
 
 
 @page_of.register

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Protocol
 
 from tellall.core import files
+from tellall.experiment.document import AuditDocument
 from tellall.report.blocks import Block, Folded, Headed, Paragraph, Preformatted, Signature, Terms
 
 __all__ = ["plan_blocks", "record_blocks", "repeat_blocks", "versions_of"]
 
-Plain = dict[str, Any]
 _SEED = "Draw the noise you publish with another seed: anybody who knows the seed can remove the noise."
 
 
@@ -23,27 +23,27 @@ class Versioned(Protocol):
     def versions(self) -> Mapping[str, str]: ...
 
 
-def plan_blocks(document: Plain) -> list[Block]:
+def plan_blocks(document: AuditDocument) -> list[Block]:
     """The plan, folded away: as it was written or, where it came from elsewhere, with every default."""
-    written = (document["record"] or {"plan": None})["plan"]
-    text = files.dump(document["plan"]) if written is None else written
+    written = None if document.record is None else document.record.plan
+    text = files.dump(document.plan) if written is None else written
     return [Folded("The plan as it was written", (Preformatted("The plan", text),))]
 
 
-def record_blocks(document: Plain) -> list[Block]:
+def record_blocks(document: AuditDocument) -> list[Block]:
     """What repeats the audit, what it was about, and a box to sign."""
-    data, record = document["data"], document["record"]
-    columns = ", ".join(f"{column['name']} ({column['levels']} values)" for column in data["columns"])
-    hashes = [] if record is None else list(record["sha256"].items())
+    data, record = document.data, document.record
+    columns = ", ".join(f"{column.name} ({column.levels} values)" for column in data.columns)
+    hashes = [] if record is None else list(record.sha256.items())
     pairs = [
-        *([] if record is None else [("date", record["date"])]),
-        ("command", document["command"]),
-        *([("device", document["device"])] if document["device"] != "cpu" else []),
-        ("seed", f"{document['seed']}. {_SEED}"),
-        ("versions", versions_of(document["tellall"], document["versions"])),
+        *([] if record is None else [("date", record.date)]),
+        ("command", document.command),
+        *([("device", document.device)] if document.device != "cpu" else []),
+        ("seed", f"{document.seed}. {_SEED}"),
+        ("versions", versions_of(document.tellall, document.versions)),
         ("public columns", columns),
-        *([("left out", "; ".join(data["left_out"]))] if data["left_out"] else []),
-        ("distinct public rows", f"{data['distinct_public_rows']:,} of {data['people']:,}"),
+        *([("left out", "; ".join(data.left_out))] if data.left_out else []),
+        ("distinct public rows", f"{data.distinct_public_rows:,} of {data.people:,}"),
         *((f"SHA-256 of {name}", text) for name, text in hashes),
     ]
     return [

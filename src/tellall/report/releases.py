@@ -8,6 +8,9 @@ from math import inf
 from typing import Any
 
 from tellall.core.amounts import counted, level, points, with_interval
+from tellall.experiment.document import AuditDocument
+from tellall.experiment.findings import DecoderFound, FindingDocument
+from tellall.experiment.outcome import Outcome
 from tellall.report.bars import Bar, LimitLine
 from tellall.report.html import bar_figure
 
@@ -18,8 +21,6 @@ __all__ = [
     "advantage_words",
     "counted_heads",
     "gain_bar",
-    "is_judged",
-    "is_real",
     "people_chart",
     "release_rows",
     "sensitive_words",
@@ -76,112 +77,106 @@ def counted_heads(
     return ("exposed",) if real else (alone, group, "exposed", "sensitive")
 
 
-def release_rows(document: Plain) -> list[ReleaseRow]:
+def release_rows(document: AuditDocument) -> list[ReleaseRow]:
     """A row for each release and each set of releases, in the document's order; skipped ones too.
 
     If there are several, the last row is about all of them: the largest of each number.
     """
-    rows = [_row(finding) for finding in document["findings"] if is_judged(finding)]
+    rows = [_row(finding) for finding in document.findings if finding.judged]
     return [*rows, *_in_all(document)] if len(rows) > 1 else rows
 
 
-def _in_all(document: Plain) -> list[ReleaseRow]:
-    known, verdict = document["overall"], document["verdict"]
+def _in_all(document: AuditDocument) -> list[ReleaseRow]:
+    known, verdict = document.overall, document.verdict
     if known is None:
         return []
     return [
         ReleaseRow(
             "in all, any set of them",
-            verdict["word"],
-            verdict["decided"],
-            advantage=points(known["advantage_share"]),
-            alone=_count(known["proved_alone"]),
-            group=_count(known["proved_group"]),
-            exposed=_count(known["exposed"]),
-            sensitive=counted(known["sensitive"]["learnt"]),
+            verdict.word,
+            verdict.decided,
+            advantage=points(known.advantage_share),
+            alone=_count(known.proved_alone),
+            group=_count(known.proved_group),
+            exposed=_count(known.exposed),
+            sensitive=counted(known.sensitive.learnt),
             whole=True,
         )
     ]
 
 
-def is_judged(finding: Plain) -> bool:
-    """Whether a finding is about what the plan publishes, not about a step on the way to it."""
-    return bool(finding["role"] != "step")
-
-
-def is_real(document: Plain) -> bool:
-    """Whether the secret is a number; what was not attacked says nothing about that."""
-    return any(row["summary"]["real"] for row in document["findings"] if row["summary"] is not None)
-
-
-def _row(finding: Plain) -> ReleaseRow:
-    verdict, found = finding["verdict"], finding["summary"]
-    known = {"name": finding["name"], "word": verdict["word"], "decided": verdict["decided"]}
+def _row(finding: FindingDocument) -> ReleaseRow:
+    verdict, found = finding.verdict, finding.summary
     if found is None:
-        return ReleaseRow(**known)
-    real, draws = found["real"], found["draws"]
-    if draws > 1:
-        known["name"] += f" (mean of {draws} draws)"
+        return ReleaseRow(finding.name, verdict.word, verdict.decided)
+    real, draws = found.real, found.draws
     return ReleaseRow(
-        **known,
-        right=level(found["accuracy"], real),
-        baseline=level(found["baselines"][found["baseline"]], real),
+        f"{finding.name} (mean of {draws} draws)" if draws > 1 else finding.name,
+        verdict.word,
+        verdict.decided,
+        right=level(found.accuracy, real),
+        baseline=level(found.baselines[found.baseline], real),
         advantage=with_interval(*shares(found)),
-        alone=_count(finding["proved_alone"]),
-        group=_count(finding["proved_group"]),
-        exposed=counted(max(one["exposed"] for one in finding["decoders"])),
+        alone=_count(finding.proved_alone),
+        group=_count(finding.proved_group),
+        exposed=counted(max(one.exposed for one in finding.decoders)),
         sensitive=counted(_learnt(finding)),
     )
 
 
-def _learnt(finding: Plain) -> float:
+def _learnt(finding: FindingDocument) -> float:
     """The most people with a sensitive value whom any decoder proves alone or exposes."""
-    return max(float(one["learnt"]) for one in finding["decoders"])
+    return max(float(one.learnt) for one in finding.decoders)
 
 
-def shares(found: Plain) -> tuple[float, tuple[float, float]]:
+def shares(found: Outcome, tried: DecoderFound | None = None) -> tuple[float, tuple[float, float]]:
     """The advantage and its interval as shares of people or, for a real secret, of the baseline's error.
 
-    In-sample fit, which no limit counts, is left out.
+    ``tried`` is the decoder that they are of; by default the strongest. In-sample fit, which no limit counts,
+    is left out.
     """
-    unit = (found["baselines"][found["baseline"]] or inf) if found["real"] else 1.0
-    gained = found["beyond_fit"] if found["in_sample"] else (found["advantage"], *found["interval"])
-    point, low, high = (each / unit for each in gained)
+    unit = (found.baselines[found.baseline] or inf) if found.real else 1.0
+    of = found if tried is None else tried
+    beyond = found.beyond_fit if found.in_sample else None
+    point, low, high = (each / unit for each in beyond or (of.advantage, *of.interval))
     return point, (low, high)
 
 
-def advantage_words(document: Plain) -> str:
+def advantage_words(document: AuditDocument) -> str:
     """What the advantage is measured in, and whether a part of it is left out; then both limits."""
-    fit = any(row["summary"]["in_sample"] for row in document["findings"] if row["summary"] is not None)
-    unit, left = Unit.of(is_real(document)), ", in-sample fit left out" if fit else ""
+    fit = any(row.summary.in_sample for row in document.findings if row.summary is not None)
+    unit, left = Unit.of(document.real), ", in-sample fit left out" if fit else ""
     return f"Advantage in {unit.words}{left}. {_limit_words(document, unit)}"
 
 
-def _limit_words(document: Plain, unit: Unit) -> str:
+def _limit_words(document: AuditDocument, unit: Unit) -> str:
     """Both limits in words."""
-    advantage = f"{points(document['limit'], '')}{unit.after}"
-    if document["exposed_limit"] is None:
+    advantage = f"{points(document.limit, '')}{unit.after}"
+    if document.exposed_limit is None:
         return f"The limit of the advantage is {advantage}."
-    people = f"{document['exposed_limit']:,} people{sensitive_words(document)}"
+    people = f"{document.exposed_limit:,} people{sensitive_words(document)}"
     return f"The limits: an advantage of {advantage}, and {people} proved alone or exposed."
 
 
-def sensitive_words(document: Plain) -> str:
+def sensitive_words(document: AuditDocument) -> str:
     """Which people count against the limit; empty where all do."""
-    codes, meaning = document["sensitive"], document["data"]["meaning"]
+    codes, meaning = document.sensitive, document.data.meaning
     if codes is None:
         return ""
     values = ", ".join(meaning[int(code)] for code in codes)
-    return f" with a sensitive value ({document['data']['secret']}: {values})"
+    return f" with a sensitive value ({document.data.secret}: {values})"
 
 
-def advantage_chart(title: str, caption: str, rows: Mapping[str, Plain], limit: float) -> Plain | None:
+def advantage_chart(
+    title: str, caption: str, rows: Mapping[str, FindingDocument], limit: float
+) -> Plain | None:
     """Bars of advantage, each with the colour of its verdict: findings or steps by their names."""
-    real = any(row["summary"]["real"] for row in rows.values())
+    found = {name: (row, row.summary) for name, row in rows.items() if row.summary is not None}
+    real = any(one.real for _, one in found.values())
     return bar_figure(
         title,
         caption,
-        [gain_bar(name, *shares(row["summary"]), kind=row["verdict"]["word"]) for name, row in rows.items()],
+        [gain_bar(name, *shares(one), kind=row.verdict.word) for name, (row, one) in found.items()],
         LimitLine(100 * limit, f"limit {points(limit, '')}"),
         f"advantage, {Unit.of(real).words}",
     )
@@ -193,16 +188,16 @@ def gain_bar(name: str, value: float, interval: Sequence[float], kind: str) -> B
     return Bar(name, 100 * value, with_interval(value, interval), kind, ends)
 
 
-def people_chart(rows: Sequence[Plain], document: Plain) -> Plain | None:
+def people_chart(rows: Sequence[FindingDocument], document: AuditDocument) -> Plain | None:
     """Bars of the people with a sensitive value whose own record is given away; None if not limited."""
-    if document["exposed_limit"] is None:
+    if document.exposed_limit is None:
         return None
-    most = document["exposed_limit"]
+    most = document.exposed_limit
     return bar_figure(
         "People proved alone or exposed",
         f"People{sensitive_words(document)} who are proved by arithmetic, or about whom the attack is surely "
         "right beyond what any baseline explains. The table has the same numbers.",
-        [Bar(row["name"], _learnt(row), counted(_learnt(row)), row["verdict"]["word"]) for row in rows],
+        [Bar(row.name, _learnt(row), counted(_learnt(row)), row.verdict.word) for row in rows],
         LimitLine(float(most), f"limit {most:,}", room=_FEW),
         "people",
     )

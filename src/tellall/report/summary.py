@@ -3,64 +3,62 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
 from tellall.core.text import one_line, plain_text
+from tellall.experiment.document import AuditDocument
+from tellall.experiment.verdict import Verdict
 from tellall.report.releases import (
     ReleaseRow,
     advantage_words,
     counted_heads,
-    is_judged,
-    is_real,
     release_rows,
 )
 
 __all__ = ["junit", "markdown"]
 
 
-def markdown(document: dict[str, Any]) -> str:
+def markdown(document: AuditDocument) -> str:
     """The audit as Markdown: the verdict, and a table with a row for each release and set.
 
     Notes
     -----
     Names come from plans and folders of others; marks that Markdown or HTML would act on are escaped.
     """
-    verdict, real = document["verdict"], is_real(document)
+    verdict, real = document.verdict, document.real
     right = "off by" if real else "right"
     words = [right, "best guess without it", "advantage [95 %]", *counted_heads(real)]
     lines = [
-        f"## tellall: {verdict['word'].upper()}",
+        f"## tellall: {verdict.word.upper()}",
         "",
-        _plain(verdict["sentence"]),
+        _plain(verdict.sentence),
         "",
         f"| | verdict | {' | '.join(words)} | what decided |",
         f"| --- | --- |{' ---: |' * len(words)} --- |",
         *(_row(row, real) for row in release_rows(document)),
         *(
-            f"\nNot attacked: {_plain(row['name'])}: {_plain(row['reason'])}"
-            for row in _judged(document)
-            if row["reason"]
+            f"\nNot attacked: {_plain(row.name)}: {_plain(row.reason)}"
+            for row in document.judged
+            if row.reason
         ),
         "",
         _plain(advantage_words(document)),
-        f"Secret: {_plain(document['data']['secret'])}. People: {document['data']['people']:,}. "
-        f"tellall {document['tellall']}, seed {document['seed']}.",
+        f"Secret: {_plain(document.data.secret)}. People: {document.data.people:,}. "
+        f"tellall {document.tellall}, seed {document.seed}.",
         "",
     ]
     return "\n".join(lines)
 
 
-def junit(document: Mapping[str, Any]) -> str:
+def junit(document: AuditDocument) -> str:
     """The audit as JUnit's XML: a test for each release and set, failed where its verdict is fail.
 
     Review is an error: the test could not say that all is well.
     """
-    rows = _judged(document)
-    words = [row["verdict"]["word"] for row in rows]
-    cases = [_case("all", document["verdict"]), *(_case(row["name"], row["verdict"]) for row in rows)]
-    words.append(document["verdict"]["word"])
+    rows = document.judged
+    words = [row.verdict.word for row in rows]
+    cases = [_case("all", document.verdict), *(_case(row.name, row.verdict) for row in rows)]
+    words.append(document.verdict.word)
     counts = f'tests="{len(words)}" failures="{words.count("fail")}" errors="{words.count("review")}"'
     inside = "\n".join(cases)
     return (
@@ -69,17 +67,12 @@ def junit(document: Mapping[str, Any]) -> str:
     )
 
 
-def _judged(document: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The releases and sets of them, without steps."""
-    return [row for row in document["findings"] if is_judged(row)]
-
-
-def _case(name: str, verdict: Mapping[str, Any]) -> str:
+def _case(name: str, verdict: Verdict) -> str:
     head = f'  <testcase classname="tellall.audit" name={quoteattr(_xml(name))}'
-    if verdict["word"] == "pass":
+    if verdict.word == "pass":
         return f"{head}/>"
-    tag = "failure" if verdict["word"] == "fail" else "error"
-    said = _xml(verdict["sentence"])
+    tag = "failure" if verdict.word == "fail" else "error"
+    said = _xml(verdict.sentence)
     return f"{head}>\n    <{tag} message={quoteattr(said)}>{escape(said)}</{tag}>\n  </testcase>"
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
@@ -15,10 +14,11 @@ from tellall.core.amounts import counted, digits, level, percent, unit_of_advant
 from tellall.core.text import TERMINAL, plain_text
 from tellall.experiment.answers import calibration_answer, strongest_rows, sweep_answer
 from tellall.experiment.calibrate import Calibration
+from tellall.experiment.document import AuditDocument
 from tellall.experiment.outcome import Outcome, Promised
 from tellall.experiment.sweep import Sweep, untried_decoders
 from tellall.experiment.verdict import Answer
-from tellall.report.releases import advantage_words, counted_heads, is_real, release_rows
+from tellall.report.releases import advantage_words, counted_heads, release_rows
 
 __all__ = [
     "PlainConsole",
@@ -58,10 +58,10 @@ def talk_console(*, quiet: bool = False) -> PlainConsole:
     return PlainConsole(stderr=True, quiet=quiet)
 
 
-def audit_text(document: dict[str, Any]) -> list[Text]:
+def audit_text(document: AuditDocument) -> list[Text]:
     """The headline of an audit, as on its page, and a table of its releases; 80 columns wide."""
-    verdict, rows = document["verdict"], release_rows(document)
-    real = is_real(document)
+    verdict, rows = document.verdict, release_rows(document)
+    real = document.real
     head = [
         "off by" if real else "right",
         "guess",
@@ -81,7 +81,7 @@ def audit_text(document: dict[str, Any]) -> list[Text]:
         ],
     )
     note = f"{_GUESS} {'' if real else f'{_PROVED} {_SENSITIVE} '}{advantage_words(document)}"
-    headline = _headline(verdict["word"], verdict["word"].upper(), verdict["sentence"])
+    headline = _headline(verdict.word, verdict.word.upper(), verdict.sentence)
     return [headline, Text(), *table, Text(), Text(note)]
 
 

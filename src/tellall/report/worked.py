@@ -7,13 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
+from tellall.experiment.document import AuditDocument
 from tellall.report.blocks import Block, Drawn, Paragraph
 from tellall.report.marks import LINE, SLIM, WIDTH, Chart, Mark, element, stroke, written
-from tellall.report.releases import is_real
 
 __all__ = ["COUNTS", "GROUPS", "PEOPLE", "SUMS", "Example", "draw_example", "worked_blocks"]
 
@@ -78,18 +77,18 @@ SUMS = Example(
 )
 
 
-def worked_blocks(document: dict[str, Any]) -> Iterator[Block]:
+def worked_blocks(document: AuditDocument) -> Iterator[Block]:
     """The drawn example, and how large the same thing was in this audit."""
-    example = SUMS if is_real(document) else COUNTS
+    example = SUMS if document.real else COUNTS
     charts = (draw_example(example, WIDTH), draw_example(example, SLIM))
     caption = example.caption.format(example.published())
     yield Drawn({"title": example.title, "caption": caption, "charts": charts}, titled=False)
-    found = next((one for one in document["findings"] if one["name"] == document["worst"]), None)
-    known = None if found is None else found["summary"].get("foreseen")
+    found = next((one for one in document.findings if one.name == document.worst), None)
+    known = None if found is None or found.summary is None else found.summary.foreseen
     if known is not None:
         yield Paragraph(
-            f"The attack on “{document['worst']}” did the same with {known['equations']:,} equations about "
-            f"{known['people']:,} people. Noise makes equations uncertain; many uncertain equations together "
+            f"The attack on “{document.worst}” did the same with {known.equations:,} equations about "
+            f"{known.people:,} people. Noise makes equations uncertain; many uncertain equations together "
             "can still leave one answer that is far more likely than the others."
         )
 

@@ -19,6 +19,7 @@ from tellall.core.claims import PARTIAL, clear_leftovers, is_claimed, private_fo
 from tellall.core.errors import InvalidInput, TellallError, invalid
 from tellall.core.text import one_line, plain_text, said
 from tellall.core.version import __version__
+from tellall.experiment.document import AuditDocument, read_audit
 from tellall.experiment.plans.draft import ColumnLook, draft, look_at, toml_text
 from tellall.experiment.plans.plan import Plan
 from tellall.experiment.plans.policy import Policy
@@ -213,9 +214,21 @@ class Case:
         files.write_json(self.folder / name, document, lasting=False)
 
     @property
-    def audit(self) -> dict[str, Any] | None:
-        """The document of the last finished audit."""
-        return self.read("audit/audit.json")
+    def audit(self) -> AuditDocument | None:
+        """The last finished audit; None if there is none that this tellall can read."""
+        return self._audit_in("audit/audit.json")
+
+    @property
+    def last_audit(self) -> AuditDocument | None:
+        """The audit of another plan before that one, to compare with."""
+        return self._audit_in("last.json")
+
+    def _audit_in(self, name: str) -> AuditDocument | None:
+        known = self.read(name)
+        try:
+            return None if known is None else read_audit(known)
+        except InvalidInput:  # written by another tellall
+            return None
 
     @property
     def audit_text(self) -> str:

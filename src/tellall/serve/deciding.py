@@ -30,7 +30,7 @@ def decide(site: Site, request: Request, error: str = "", comment: str = "") -> 
         "decide",
         document=document,
         headline=views.headline(document),
-        compared=views.compared(case.read("last.json"), document),
+        compared=views.compared(case.last_audit, document),
         decision=case.decision,
         published=edits.files_of(case.plan_text),
         rules=case.rules,

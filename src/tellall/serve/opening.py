@@ -32,13 +32,19 @@ __all__ = [
 ]
 
 
+def _word(case: Case) -> str:
+    """The verdict of an audit of the plan as it is; empty if there is none."""
+    document = case.audit if case.current else None
+    return "" if document is None else document.verdict.word
+
+
 def start(site: Site, request: Request) -> Response:
     """The first page: open a file, or go on with one; the rules of the site."""
     known = [
         {
             "id": case.id,
             "about": case.about,
-            "verdict": (case.audit or {"verdict": {}})["verdict"].get("word", "") if case.current else "",
+            "verdict": _word(case),
             "decision": (case.decision or {}).get("decision", ""),
             "running": (case.read("run.json") or {}).get("state") == "running",
         }

@@ -9,6 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from tellall.core.errors import TellallError, invalid
+from tellall.experiment.document import AuditDocument
 from tellall.report.areas import area_funnel
 from tellall.report.audit_page import SECTIONS
 from tellall.report.blocks import sections_of
@@ -64,7 +65,7 @@ def verdict(site: Site, request: Request) -> Response:
         sections={} if document is None else _by_id(document),
         answer=None if document is None else replace(verdict_answer(document), about=""),
         headline=[] if document is None else views.headline(document),
-        compared=[] if document is None else views.compared(case.read("last.json"), document),
+        compared=[] if document is None else views.compared(case.last_audit, document),
         funnel=None if document is None else area_funnel(document),
         closer=None if document is None else cells.releases_of(case),
         progress=views.progress_view(state) if running and state else None,
@@ -74,7 +75,7 @@ def verdict(site: Site, request: Request) -> Response:
     )
 
 
-def _by_id(document: dict[str, Any]) -> dict[str, Any]:
+def _by_id(document: AuditDocument) -> dict[str, Any]:
     """The sections of the report of an audit, by their ids."""
     return {section["id"]: section for section in sections_of(SECTIONS, document)}
 
@@ -83,9 +84,9 @@ def areas(site: Site, request: Request) -> Response:
     """The areas of an audit as a table: sorted, searched, some at a time."""
     case = site.case(request)
     document = case.audit
-    if document is None or document["areas"] is None:
+    if document is None or document.areas is None:
         raise RefusedError(404, "no areas")
-    found = views.areas_of(document, request.query_params)
+    found = views.areas_of(document.areas, request.query_params)
     return site.show(request, "areas_table.html", case=case, areas=found)
 
 
@@ -109,10 +110,10 @@ def fix(site: Site, request: Request) -> Response:
         case,
         "fix",
         document=document,
-        remedy=None if document["remedy"] is None else remedy_box(document["remedy"]),
-        tried=() if document["remedy"] is None else list(tried_blocks(document["remedy"])),
+        remedy=None if document.remedy is None else remedy_box(document.remedy),
+        tried=() if document.remedy is None else list(tried_blocks(document.remedy)),
         version=case.version,
-        releases=[(one, point_view(one, one["planned"], document["limit"])) for one in measured],
+        releases=[(one, point_view(one, one["planned"], document.limit)) for one in measured],
         moved=False,
         progress=views.progress_view(state) if running and state else None,
         seen="" if state is None else views.seen_of(case, state),
@@ -132,7 +133,7 @@ def point(site: Site, request: Request) -> Response:
         "point.html",
         case=case,
         release=release,
-        point=point_view(release, at, document["limit"], request.query_params.get("area", "")),
+        point=point_view(release, at, document.limit, request.query_params.get("area", "")),
         moved="jump" in request.query_params,
         version=case.version,
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from functools import lru_cache
 from pathlib import Path
@@ -13,12 +13,14 @@ from typing import Any
 from tellall.core.amounts import count_of, counted, percent, points
 from tellall.core.curator_key import CuratorKey
 from tellall.core.errors import invalid
+from tellall.experiment.document import AuditDocument
+from tellall.experiment.findings import AreasDocument
 from tellall.experiment.plans.mistakes import is_unknown
 from tellall.experiment.plans.plan import Plan
 from tellall.experiment.plans.policy import Policy, decision
 from tellall.people.dataset import Dataset
-from tellall.report.areas import worst_in_area
-from tellall.report.releases import Unit, is_real, release_rows
+from tellall.report.areas import AreaLine, worst_in_area
+from tellall.report.releases import Unit, release_rows
 from tellall.serve.cases import Case, now, plan_from
 from tellall.serve.edits import (
     NUMBERS,
@@ -78,7 +80,8 @@ def step_of(case: Case) -> str:
 
 def seen_of(case: Case, state: Mapping[str, Any]) -> str:
     """A word for what a run has to show, which changes when a page should load itself again."""
-    remedy = case.current and (case.audit or {}).get("remedy") is not None
+    document = case.audit if case.current else None
+    remedy = document is not None and document.remedy is not None
     files = [(case.folder / name).is_file() for name in ("cells.json", "fix.json")]
     return f"{state['state']}-{int(case.current)}{int(remedy)}{''.join(str(int(one)) for one in files)}"
 
@@ -219,22 +222,22 @@ def progress_view(state: Plain) -> Plain:
     }
 
 
-def headline(document: Plain) -> list[tuple[str, str]]:
+def headline(document: AuditDocument) -> list[tuple[str, str]]:
     """The numbers that one reads first, from the document of the audit."""
-    known = document["overall"]
+    known = document.overall
     if known is None:
         return []
     return [
-        (f"advantage, {Unit.of(is_real(document)).words}", points(known["advantage_share"])),
-        ("people proved alone", counted(sum(known["proved_alone"].values()))),
-        ("people exposed", counted(sum(known["exposed"].values()))),
-        ("of these, with a sensitive value", counted(known["sensitive"]["learnt"])),
+        (f"advantage, {Unit.of(document.real).words}", points(known.advantage_share)),
+        ("people proved alone", counted(sum(known.proved_alone.values()))),
+        ("people exposed", counted(sum(known.exposed.values()))),
+        ("of these, with a sensitive value", counted(known.sensitive.learnt)),
     ]
 
 
-def compared(before: Plain | None, document: Plain) -> list[Plain]:
+def compared(before: AuditDocument | None, document: AuditDocument) -> list[Plain]:
     """Each release then and now; empty without an earlier audit by the same version of tellall."""
-    if before is None or before.get("tellall") != document["tellall"]:
+    if before is None or before.tellall != document.tellall:
         return []
     then, now_rows = ({row.name: row for row in release_rows(one)} for one in (before, document))
     return [
@@ -249,14 +252,14 @@ def numbers_of(text: str) -> Plain:
     return {key: plan.get(key, default) for key, default in _DEFAULTS.items()}
 
 
-def remedied(document: Plain, entries: Sequence[Plain]) -> list[Plain]:
+def remedied(document: AuditDocument, entries: Sequence[Plain]) -> list[Plain]:
     """The releases of the plan with the remedy; what could not be checked stays as it is."""
-    remedy = document["remedy"]
-    if not remedy or not remedy["found"]:
+    remedy = document.remedy
+    if remedy is None or not remedy.found:
         raise invalid("remedy", "found before it is applied", "none")
-    unknown = {one["name"] for one in document["not_checked"]}
+    unknown = {one.name for one in document.not_checked}
     named = {one.get("name"): one for one in entries}
-    changed = [_with_key(one, named.get(one["name"], {})) for one in remedy["entries"]]
+    changed = [_with_key(one, named.get(one["name"], {})) for one in remedy.entries]
     return [*changed, *(one for one in entries if one.get("name") in unknown)]
 
 
@@ -281,25 +284,25 @@ def _with_key(changed: Plain, planned: Plain) -> Plain:
     return {**changed, "protect": protect}
 
 
-_SORTED = {
-    "area": lambda row: row["name"].lower(),
-    "people": lambda row: -row["people"],
-    "advantage": lambda row: -row["advantage"],
-    "exposed": lambda row: 0 if isinstance(row["exposed"], str) else -row["exposed"],
-    "verdict": lambda row: ("fail", "review", "pass").index(row["verdict"]),
+_SORTED: dict[str, Callable[[AreaLine], Any]] = {
+    "area": lambda row: row.name.lower(),
+    "people": lambda row: -row.people,
+    "advantage": lambda row: -row.found.advantage,
+    "exposed": lambda row: 0 if isinstance(row.found.exposed, str) else -row.found.exposed,
+    "verdict": lambda row: ("fail", "review", "pass").index(row.verdict),
 }
 
 
-def areas_of(document: Plain, query: Mapping[str, str]) -> Plain:
+def areas_of(areas: AreasDocument, query: Mapping[str, str]) -> Plain:
     """Some areas of an audit: those whose name holds a text, in the order that is asked for."""
     looked_for = query.get("find", "")[:80]
     order = query.get("sort", "")
-    rows = [row for row in map(worst_in_area, document["areas"]["rows"]) if row is not None]
-    found = [row for row in rows if looked_for.lower() in row["name"].lower()]
+    rows = [row for row in map(worst_in_area, areas.rows) if row is not None]
+    found = [row for row in rows if looked_for.lower() in row.name.lower()]
     if order.removeprefix("-") in _SORTED:
         found.sort(key=_SORTED[order.removeprefix("-")], reverse=order.startswith("-"))
     return {
-        "by": document["areas"]["by"],
+        "by": areas.by,
         "rows": found[:_SHOWN_AREAS],
         "found": len(found),
         "all": len(rows),

@@ -143,7 +143,7 @@ def _keep(case: Case, found: Audit, version: str) -> None:
     """Saves the audit; the one before it, if it was of another plan, becomes the one to compare with."""
     before, done = case.audit, case.read("done.json")
     if before is not None and (done or {}).get("version") != version:
-        case.write("last.json", before)
+        case.write("last.json", before.as_json())
     for name in ("fix.json", "cells.json"):
         (case.folder / name).unlink(missing_ok=True)
     found.save(case.folder / "audit")

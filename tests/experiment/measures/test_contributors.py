@@ -118,7 +118,7 @@ def test_an_audit_says_what_the_rules_would_have_said():
     audit = ta.audit(people, plan)
     published = [ta.publish(people, ta.Sums(3), ta.PPercent(10)), ta.publish(people, ta.Sums(2))]
     wanted = ta.compare_rules(people, published)
-    assert audit.rules == {
+    assert audit.rules.as_json() == {
         "sentence": wanted.sentence,
         "cells": len(wanted.cells),
         "broken": len(wanted.broken),
@@ -127,8 +127,8 @@ def test_an_audit_says_what_the_rules_would_have_said():
     assert audit.attacks.word == "pass"
     assert audit.verdict.word == "review"
     assert wanted.sentence in audit.verdict.sentence
-    assert wanted.sentence in attacker_lines(audit.document)[0]
-    assert "the 10 % rule would withhold" in render(audit.document)
+    assert wanted.sentence in attacker_lines(audit.content)[0]
+    assert "the 10 % rule would withhold" in render(audit.content)
     counted = ta.Dataset.from_arrays(people.public.codes.T, rng.integers(0, 2, 40))
     assert ta.audit(counted, {"releases": [{"name": "t", "statistic": totals}]}).rules is None
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import tellall as ta
-from tellall.core.schemas.documents import AuditDocument
 from tellall.experiment.audit import reveal
+from tellall.experiment.document import read_audit
 from tellall.experiment.plans.attacker import INSIDER, Attacker
 from tellall.experiment.plans.places import places_of
 from tellall.experiment.plans.plan import Plan
@@ -52,17 +52,17 @@ def audited():
 
 
 def test_the_worst_attacker_comes_first(audited):
-    assert audited.attackers[0]["name"] == "insider"
+    assert audited.attackers[0].name == "insider"
     assert audited.verdict.word == "fail"
     assert audited.plan.attacker.name == "insider"
-    ranks = [("pass", "review", "fail").index(one["verdict"]["word"]) for one in audited.attackers]
+    ranks = [("pass", "review", "fail").index(one.verdict.word) for one in audited.attackers]
     assert ranks == sorted(ranks, reverse=True)
-    journalist = next(one for one in audited.attackers if one["name"] == "journalist")
-    assert journalist["proved"] == 0
-    assert "needs age, which this attacker does not know" in journalist["not_usable"][0]
-    assert journalist["knows"] == "knows sex of everybody"
-    told = next(one for one in audited.attackers if one["name"] == "colleague")
-    assert told["knows"] == "knows every public column of 80 % of the people, and the ill of 10 % of them"
+    journalist = next(one for one in audited.attackers if one.name == "journalist")
+    assert journalist.proved == 0
+    assert "needs age, which this attacker does not know" in journalist.not_usable[0]
+    assert journalist.knows == "knows sex of everybody"
+    told = next(one for one in audited.attackers if one.name == "colleague")
+    assert told.knows == "knows every public column of 80 % of the people, and the ill of 10 % of them"
 
 
 def test_two_releases_that_differ_by_one_person_prove_that_person(audited):
@@ -76,9 +76,9 @@ def test_two_releases_that_differ_by_one_person_prove_that_person(audited):
 
 def test_the_document_and_the_page_tell_it_without_a_person(audited):
     text = json.dumps(audited.document)
-    AuditDocument.model_validate_json(text)
+    read_audit(text)
     document = json.loads(text)
-    page, lines = render(document), attacker_lines(document)
+    page, lines = render(read_audit(document)), attacker_lines(read_audit(document))
     assert "Releases about different people" in page
     assert "Who attacks" in page
     assert "counts 1 person whom" in page
@@ -99,7 +99,7 @@ def test_who_differs_is_said_only_when_asked(audited):
 
 def test_a_plan_says_what_its_one_attacker_knows():
     found = ta.audit(people(), plan(known=["sex", "area"]))
-    assert found.attackers[0]["knows"] == "knows sex, area of everybody"
+    assert found.attackers[0].knows == "knows sex, area of everybody"
     assert found.document["assumed"][0].startswith("The attacker knows sex, area of everybody.")
     assert ta.audit(people(), plan()).attackers == ()
 
@@ -199,7 +199,7 @@ def test_wrong_conditions_are_refused_in_a_sentence(where, message):
 
 def test_the_page_of_an_attacker_who_can_use_one_release_only():
     found = ta.audit(people(), plan(known=["sex"]))
-    page = render(found.document)
+    page = render(found.content)
     assert "needs age, which this attacker does not know" in page
 
 
@@ -222,9 +222,9 @@ def test_a_remedy_changes_nothing_that_is_published_already(tmp_path):
     everybody, chosen = with_old_release(tmp_path)
     found = ta.audit(everybody, chosen, remedy=True)
     assert found.verdict.word == "fail"
-    words = [one["words"] for one in (*found.remedy["tried"], *found.remedy["not_tried"])]
+    words = [one.words for one in (*found.remedy.tried, *found.remedy.not_tried)]
     assert not any("“old”" in one for one in words)
-    assert not any(entry["name"] == "old" for entry in found.remedy["entries"])
+    assert not any(entry["name"] == "old" for entry in found.remedy.entries)
 
 
 def test_an_attacker_of_areas_knows_the_same_people_whoever_asks():
@@ -250,9 +250,9 @@ def test_an_attacker_of_areas_knows_the_same_people_whoever_asks():
 def test_a_remedy_says_whom_it_was_checked_against():
     attackers = [{"name": "journalist", "known": ["sex"]}, {"name": "insider"}]
     found = ta.audit(people(), plan(limit=0.4, attackers=attackers), remedy=True)
-    assert found.remedy["found"]
-    assert "It was checked only against “insider”" in found.remedy["sentence"]
-    assert "Checked only against “insider”." in render(found.document)
+    assert found.remedy.found
+    assert "It was checked only against “insider”" in found.remedy.sentence
+    assert "Checked only against “insider”." in render(found.content)
     alone = ta.audit(people(), plan(limit=0.4), remedy=True)
-    assert alone.remedy["found"]
-    assert "Checked against" not in alone.remedy["sentence"]
+    assert alone.remedy.found
+    assert "Checked against" not in alone.remedy.sentence

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import tomllib
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,11 +13,18 @@ import pytest
 
 import tellall as ta
 from tellall.core.curator_key import CuratorKey
+from tellall.core.reasons import Reason
+from tellall.experiment.document import AuditDocument, PeopleCounted
+from tellall.experiment.findings import DecoderFound, FindingDocument
+from tellall.experiment.outcome import Outcome
+from tellall.experiment.overall import Overall, SensitiveCounts
 from tellall.experiment.plans.attacker import Attacker
 from tellall.experiment.plans.plan import Plan
 from tellall.experiment.plans.policy import Policy, decision
+from tellall.experiment.verdict import Limits, Verdict
 from tellall.report.summary import junit, markdown
 from tellall.schemas import load
+from tests.report.test_page import outcome
 
 RELEASES = [
     {"name": "tables", "statistic": {"kind": "Marginals", "ways": 2}},
@@ -101,59 +109,96 @@ def test_a_policy_is_read_with_its_hash(tmp_path):
 
 
 VERDICTS = {
-    "pass": {"word": "pass", "sentence": "All is well.", "decided": "x"},
-    "fail": {"word": "fail", "sentence": 'Bad: <b>"&|*\x1b[31m', "decided": "x"},
-    "review": {"word": "review", "sentence": "Not attacked", "decided": "x"},
+    "pass": Verdict("All is well."),
+    "fail": Verdict('Bad: <b>"&|*\x1b[31m', (Reason("advantage-above-limit", "Bad."),)),
+    "review": Verdict("Not attacked", (Reason("not-attacked", "Not attacked"),)),
 }
-FOUND = {
-    "accuracy": 0.9, "baseline": "majority", "baselines": {"majority": 0.7}, "advantage": 0.2,
-    "interval": [0.1, 0.3], "real": False, "draws": 1, "in_sample": 0.0, "beyond_fit": None,
-}  # fmt: skip
-COUNTED = {
-    "role": "alone", "summary": FOUND, "reason": None, "proved_alone": {"0": 1, "1": 2},
-    "proved_group": {"0": 4, "1": 0}, "decoders": [{"exposed": 3, "learnt": 2}],
-}  # fmt: skip
-OVERALL = {
-    "advantage_share": 0.2, "proved_alone": {"0": 1, "1": 2}, "proved_group": {"0": 4, "1": 0},
-    "exposed": {"0": 1, "1": 2}, "sensitive": {"learnt": 2},
-}  # fmt: skip
-DOCUMENT = {
-    "tellall": "0.1.0", "command": "tellall audit plan.toml", "seed": 0, "limit": 0.05, "exposed_limit": None,
-    "data": {"secret": "ill", "people": 1234}, "verdict": VERDICTS["fail"],
-    "findings": [
-        {"name": "good", "verdict": VERDICTS["pass"], **COUNTED},
-        {"name": "a|b <i>", "verdict": VERDICTS["fail"], **COUNTED},
-        {"name": "gone", "role": "alone", "verdict": VERDICTS["review"], "summary": None, "reason": "no"},
-        {"name": "step", "verdict": VERDICTS["pass"], **COUNTED, "role": "step"},
-    ],
-    "overall": OVERALL,
-}  # fmt: skip
+FOUND = outcome(0.2, 0.1, 0.3, accuracy=0.9, baselines={"majority": 0.7})
+
+
+def finding(name: str, word: str, found: Outcome | None = FOUND, **more) -> FindingDocument:
+    decoder = DecoderFound.of(FOUND, Limits(0.05))
+    counted = {
+        "outcome": "found",
+        "summary": found,
+        "proved_alone": {"0": 1, "1": 2},
+        "proved_group": {"0": 4, "1": 0},
+        "decoders": (replace(decoder, exposed=3, learnt=2),),
+    }
+    if found is None:
+        counted = {"outcome": "skipped"}
+    told = {"role": "alone", "releases": (0,), "statistic": ({},), "protect": ((),), **counted, **more}
+    return FindingDocument(name=name, verdict=VERDICTS[word], **told)
+
+
+DOCUMENT = AuditDocument(
+    versions={},
+    command="tellall audit plan.toml",
+    seed=0,
+    plan={},
+    limit=0.05,
+    exposed_limit=None,
+    worst=None,
+    data=PeopleCounted(
+        name="people.csv",
+        people=1234,
+        distinct_public_rows=9,
+        secret="ill",
+        meaning=("0", "1"),
+        holders=600,
+        columns=(),
+        left_out=(),
+    ),
+    verdict=VERDICTS["fail"],
+    findings=(
+        finding("good", "pass"),
+        finding("a|b <i>", "fail"),
+        finding("gone", "review", None, reason="no"),
+        finding("step", "pass", role="step"),
+    ),
+    overall=Overall(
+        advantage=0.2,
+        advantage_of="good",
+        advantage_share=0.2,
+        exposed={"0": 1, "1": 2},
+        exposed_of="good",
+        proved_alone={"0": 1, "1": 2},
+        proved_group={"0": 4, "1": 0},
+        sensitive=SensitiveCounts(2, 0, 2, 2),
+    ),
+    published_too=(),
+    assumed=(),
+    not_tested=(),
+)
 
 
 def test_markdown_has_a_row_for_each_release_and_nothing_acts():
     text = markdown(DOCUMENT)
     assert text.startswith("## tellall: FAIL")
     shown = text.replace("\N{NO-BREAK SPACE}", " ")
-    assert "| good | PASS | 90.0 % | 70.0 % | +20.0 [+10.0, +30.0] | 3 | 4 | 3 | 2 | x |" in shown
+    assert (
+        "| good | PASS | 90.0 % | 70.0 % | +20.0 [+10.0, +30.0] | 3 | 4 | 3 | 2 | within the limits |"
+        in shown
+    )
     assert "Advantage in people in 100. The limit of the advantage is 5.0 in 100." in shown
     assert "| a\\|b \\<i\\> | FAIL |" in text
-    assert "| gone | REVIEW | – | – | – | – | – | – | – | x |" in text
+    assert "| gone | REVIEW | – | – | – | – | – | – | – | not attacked |" in text
     assert "Not attacked: gone: no" in text
     assert "step" not in text
     assert "\x1b" not in text
 
 
 def test_markdown_of_a_real_secret_has_the_units_of_the_page():
-    far = {**FOUND, "accuracy": 700.2, "baselines": {"majority": 945.4}, "advantage": 245.2, "real": True}
-    row = {**COUNTED, "name": "sums", "verdict": VERDICTS["fail"]}
-    text = markdown({**DOCUMENT, "findings": [{**row, "summary": {**far, "interval": [200.0, 290.0]}}]})
+    far = outcome(245.2, 200.0, 290.0, accuracy=700.2, baselines={"majority": 945.4}, real=True)
+    text = markdown(replace(DOCUMENT, findings=(finding("sums", "fail", far),)))
     text = text.replace("\N{NO-BREAK SPACE}", " ")
     assert "| off by | best guess without it | advantage [95 %] |" in text
-    assert "| sums | FAIL | 700 | 945 | +25.9 [+21.2, +30.7] | 3 | x |" in text
+    assert "| sums | FAIL | 700 | 945 | +25.9 [+21.2, +30.7] | 3 | advantage above the limit |" in text
     assert "Advantage in % of the strongest baseline's error. The limit of the advantage is 5.0 %." in text
-    far |= {"interval": [200.0, 290.0], "in_sample": 56.2, "beyond_fit": [189.0, 94.5, 283.6]}
-    text = markdown({**DOCUMENT, "findings": [{**row, "summary": far}]}).replace("\N{NO-BREAK SPACE}", " ")
-    assert "| sums | FAIL | 700 | 945 | +20.0 [+10.0, +30.0] | 3 | x |" in text
+    far = replace(far, beyond_fit=(189.0, 94.5, 283.6))
+    text = markdown(replace(DOCUMENT, findings=(finding("sums", "fail", far),)))
+    text = text.replace("\N{NO-BREAK SPACE}", " ")
+    assert "| sums | FAIL | 700 | 945 | +20.0 [+10.0, +30.0] | 3 | advantage above the limit |" in text
     assert "error, in-sample fit left out. The limit of the advantage is 5.0 %." in text
 
 

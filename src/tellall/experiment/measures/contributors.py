@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from math import inf, isfinite
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from tellall.attack.prove.limits import Contributions
 from tellall.core import files
 from tellall.core.amounts import count_of, percent
 from tellall.core.errors import InvalidInput, invalid
+from tellall.core.records import Meaning, Record
 from tellall.core.shown import page_of
 from tellall.core.version import __version__, versions
 from tellall.experiment.measures.cells import USUAL_RULES, CellRules
@@ -32,7 +33,7 @@ from tellall.release.release import Release
 from tellall.release.statistics.among import Among, alone
 from tellall.release.statistics.cells import CellNumbers
 
-__all__ = ["CellRisk", "ContributorTable", "compare_rules", "rules_of"]
+__all__ = ["CellRisk", "ComparedRules", "ContributorTable", "compare_rules", "rules_of"]
 
 _MOST_CELLS, _MOST_ENTRIES = 500, 2_000_000
 _SAME = 1e-6
@@ -237,10 +238,19 @@ def _cells(place: int, release: Release, dataset: Dataset) -> list[_Cell]:
     return out
 
 
+@dataclass(frozen=True)
+class ComparedRules(Record):
+    """What the agencies' rules for tables of sums would have said, compared with the attack."""
+
+    sentence: str
+    cells: Annotated[int, Meaning(least=0)]
+    broken: Annotated[int, Meaning("Cells that the p % rule passes but all tables together do not.", least=0)]
+
+
 def rules_of(
     dataset: Dataset, tables: Sequence[Release], rules: CellRules = USUAL_RULES
-) -> dict[str, Any] | None:
-    """What the agencies' rules would have said about tables of sums, as plain data.
+) -> ComparedRules | None:
+    """What the agencies' rules would have said about tables of sums.
 
     None if there is no such table, or if contributions are not numbers of zero or more.
     """
@@ -250,5 +260,5 @@ def rules_of(
     try:
         found = compare_rules(dataset, tables, p=rules.p, n=rules.n, share=rules.share)
     except InvalidInput as reason:
-        return {"sentence": f"The agencies' rules were not compared: {reason}", "cells": 0, "broken": 0}
-    return {"sentence": found.sentence, "cells": len(found.cells), "broken": len(found.broken)}
+        return ComparedRules(f"The agencies' rules were not compared: {reason}", 0, 0)
+    return ComparedRules(found.sentence, len(found.cells), len(found.broken))

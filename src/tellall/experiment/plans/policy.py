@@ -12,6 +12,7 @@ from typing import Any
 from tellall.core import files
 from tellall.core.errors import InvalidInput, invalid
 from tellall.core.text import one_line, said
+from tellall.experiment.document import AuditDocument
 from tellall.experiment.plans.attacker import Attacker
 from tellall.experiment.plans.plan import Plan
 from tellall.experiment.plans.record import record_of
@@ -149,7 +150,7 @@ def _kinds(plan: Plan) -> list[tuple[str, str]]:
 
 
 def decision(
-    document: Mapping[str, Any],
+    document: AuditDocument,
     *,
     date: str,
     policy: Policy | None,
@@ -168,28 +169,24 @@ def decision(
     """
     from tellall.experiment.plans.draft import as_toml_value as toml
 
-    hashes = record_of(None, published=published)["sha256"]
+    hashes = record_of(None, published=published).sha256
     lines = [
         "# The record of a decision about publishing. Fill in the last part.",
         f"date = {toml(date)}",
-        f"tellall = {toml(document['tellall'])}",
-        f"command = {toml(document['command'])}",
-        f"seed = {document['seed']}",
-        f"people = {document['data']['people']}",
-        f"secret = {toml(document['data']['secret'])}",
+        f"tellall = {toml(document.tellall)}",
+        f"command = {toml(document.command)}",
+        f"seed = {document.seed}",
+        f"people = {document.data.people}",
+        f"secret = {toml(document.data.secret)}",
         "",
         "[verdict]",
-        f"word = {toml(document['verdict']['word'])}",
-        f"sentence = {toml(document['verdict']['sentence'])}",
-        f"limit = {toml(document['limit'])}",
-        *([] if (most := document["exposed_limit"]) is None else [f"exposed_limit = {most}"]),
+        f"word = {toml(document.verdict.word)}",
+        f"sentence = {toml(document.verdict.sentence)}",
+        f"limit = {toml(document.limit)}",
+        *([] if (most := document.exposed_limit) is None else [f"exposed_limit = {most}"]),
         "",
         "[outputs]",
-        *(
-            f"{toml(row['name'])} = {toml(row['verdict']['word'])}"
-            for row in document["findings"]
-            if row["role"] == "alone"
-        ),
+        *(f"{toml(row.name)} = {toml(row.verdict.word)}" for row in document.findings if row.role == "alone"),
         "",
         "[policy]",
         f"name = {toml('none' if policy is None else policy.name or 'without a name')}",

@@ -5,15 +5,26 @@ from __future__ import annotations
 import hashlib
 import tomllib
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
+from tellall.core.records import Meaning, Record
 from tellall.experiment.plans.draft import as_toml, as_toml_value
 
-__all__ = ["plan_as_shown", "record_of", "sha256_of"]
+__all__ = ["Origin", "plan_as_shown", "record_of", "sha256_of"]
 
 _KEY = "key"  # the curator's secret number; whoever has it can remove the noise
+
+
+@dataclass(frozen=True, kw_only=True)
+class Origin(Record):
+    """When an audit was made, and of which files; never a hash of a file of people."""
+
+    date: Annotated[str, Meaning(pattern=r"^\d{4}-\d\d-\d\d$")]
+    plan: Annotated[str | None, Meaning("As it was written, without a curator's key.")] = None
+    sha256: Annotated[dict[str, str], Meaning("Of the plan, the policy and published files.")]
 
 
 def record_of(
@@ -22,7 +33,7 @@ def record_of(
     name: str = "plan.toml",
     hashes: Mapping[str, str] | None = None,
     published: Sequence[Path] = (),
-) -> dict[str, Any]:
+) -> Origin:
     """The record of an audit of a plan with this content, next to these files published before.
 
     ``hashes`` are known already, by name, for example that of a policy.
@@ -38,7 +49,7 @@ def record_of(
     hashed = {} if plan is None or shown != text else {name: hashlib.sha256(plan).hexdigest()}
     hashed |= hashes or {}
     hashed |= {f"{path.parent.name}/{path.name}".lstrip("/"): sha256_of(path) for path in published}
-    return {"date": datetime.now(UTC).date().isoformat(), "plan": shown, "sha256": hashed}
+    return Origin(date=datetime.now(UTC).date().isoformat(), plan=shown, sha256=hashed)
 
 
 def plan_as_shown(text: str) -> str:

@@ -24,7 +24,8 @@ PLAN = {"repeats": 3, "steps": False, "releases": [{"statistic": {"kind": "Margi
 )
 @pytest.mark.parametrize("seed", first_fast([0, 7]))
 def test_score_audit_sweep_and_calibrate_agree(protect, plain, seed):
-    release = ta.publish(PEOPLE, TABLES, protect, rng=seed)
+    stream = Planned("tables", TABLES, protect).stream_of(0)
+    release = ta.publish(PEOPLE, TABLES, protect, rng=np.random.default_rng([seed, stream, 0]))
     decoders = affordable(PEOPLE.n, 1, 2)
     plan = {
         "seed": seed,
@@ -32,7 +33,7 @@ def test_score_audit_sweep_and_calibrate_agree(protect, plain, seed):
         "releases": [{"statistic": {"kind": "Marginals", "ways": 3}, "protect": plain}],
     }
     audited = {one.asked: one for one in ta.audit(PEOPLE, plan).findings[0].outcomes}
-    swept = ta.sweep(PEOPLE, TABLES, [list(protect) or None], repeats=1, rng=seed)
+    swept = ta.sweep(PEOPLE, TABLES, [list(protect) or None], repeats=1, rng=seed, stream=stream)
     assert tuple(audited) == decoders == tuple(row.decoder for row in swept.rows)
     for row, decoder in zip(swept.rows, decoders, strict=True):
         risk = ta.score(ta.reconstruct(release, PEOPLE.public, decoder), PEOPLE.secret)
@@ -53,6 +54,7 @@ def test_score_audit_sweep_and_calibrate_agree(protect, plain, seed):
             draws=1,
             start=1.0,
             rng=seed,
+            stream=stream,
         )
         worst = max(audited.values(), key=lambda one: one.interval[1])
         measured = least.history_at(1.0)

@@ -493,6 +493,8 @@ def _likeliest(scores: Array, truth: Truth) -> Array:
     from scipy.optimize import minimize
     from scipy.special import softmax
 
+    order = np.lexsort([*scores.transpose(0, 2, 1).reshape(-1, truth.size), truth])
+    scores, truth = scores[:, order], truth[order]  # sums in one order, whatever the file's
     slopes, _, levels = scores.shape
     true = truth[:, None] == np.arange(levels)
     known = true.sum(axis=0)
@@ -511,7 +513,9 @@ def _likeliest(scores: Array, truth: Truth) -> Array:
     start = np.append(np.zeros(slopes), np.log(share))
     bounds = [(0.0, _STEEPEST)] * slopes + [(None, None)] * levels
     found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": 200}).x
-    return chances(found)
+    out = np.empty((truth.size, levels))
+    out[order] = chances(found)
+    return out
 
 
 def _sums(groups: IntArray, values: Array) -> Array:

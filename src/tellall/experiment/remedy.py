@@ -201,12 +201,12 @@ def _of_set(places: Sequence[Place], piece: _Piece, releases: tuple[Planned, ...
     ]
     drawn, decoder = first, piece.decoders[0]
     try:
-        each = {
-            decoder: zip(*(one.attacks(decoder) for one in trials), strict=True) for decoder in piece.decoders
-        }
+        # an area without an informed attack is attacked there with one rate for everybody
+        ways = tuple(dict.fromkeys(way for one in trials for way in one.ways(piece.decoders)))
+        each = {way: zip(*(one.attacks(way) for one in trials), strict=True) for way in ways}
         for drawn in draws:
-            for decoder in piece.decoders:
-                if decoder != _QUICK and drawn >= piece.slow:
+            for decoder in ways:
+                if decoder.partition(", ")[0] != _QUICK and drawn >= piece.slow:
                     continue
                 outcomes = [
                     Outcome.of(
@@ -215,7 +215,7 @@ def _of_set(places: Sequence[Place], piece: _Piece, releases: tuple[Planned, ...
                         asked=decoder,
                         statistic="",
                         protection="",
-                        tried=len(piece.decoders),
+                        tried=len(ways),
                         cells=trial.cells,
                     )
                     for trial, attack in zip(trials, next(each[decoder]), strict=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -94,6 +95,25 @@ class Planned:
     def described(self) -> str:
         """The name of a release that a plan gives none: what is published and how."""
         return f"{self.statistic.describe()}, {self.label}"
+
+    @cached_property
+    def described_fully(self) -> str:
+        """All that is planned but the name, as text that equal releases share; nothing about the data."""
+        where = self.statistic.where if isinstance(self.statistic, Among) else None
+        whom = where.packed.hex() if isinstance(where, Mask) else where and where.text
+        try:
+            what: Any = catalogue.to_plain(alone(self.statistic))
+        except TellallError:  # a class of one's own
+            what = self.statistic.describe()
+        return json.dumps([what, whom, [catalogue.published(one) for one in self.protections]], default=repr)
+
+    def stream_of(self, equal: int) -> int:
+        """The stream of its random numbers if so many equal releases come before it.
+
+        It hangs on nothing else: moving a release, or adding others, does not draw it again.
+        """
+        told = sha256(json.dumps([self.described_fully, equal]).encode()).digest()
+        return int.from_bytes(told[:6], "little") + 1
 
     def as_json(self) -> dict[str, Any]:
         """The release as a plan writes it."""
@@ -261,9 +281,9 @@ class Trial:
     """One experiment: what is published about whom, drawn how often.
 
     The draws depend on the seed, the release's stream and the draw's number alone, so that every decoder,
-    and every protection of a sweep, meets the same random numbers. The first draw of the first release is
-    what `publish` gives with the same seed. ``effort`` is how many steps each search for proofs may take,
-    ``first`` the number of the first draw.
+    and every protection of a sweep, meets the same random numbers. The first draw of a release without a
+    stream is what `publish` gives with the same seed. ``effort`` is how many steps each search for proofs may
+    take, ``first`` the number of the first draw.
     """
 
     setting: Setting

@@ -212,10 +212,11 @@ def some_rows(people: IntArray | Sequence[int], n: int) -> IntArray:
 
 
 def group_rows(codes: IntArray | Bits) -> Patterns:
-    """The distinct columns of a codes matrix (columns × people), in the order of their first person.
+    """The distinct columns of a codes matrix (columns × people), in an order that hangs on their codes alone.
 
     Notes
     -----
+    The order of the people decides nothing: solvers that meet the groups in this order give the same numbers.
     People are hashed by a random combination of their codes, and the grouping is then checked person by
     person, so a collision costs time but never correctness. People who differ from everybody else in the
     first columns are not examined further; with many columns, that is most people.
@@ -232,10 +233,7 @@ def group_rows(codes: IntArray | Bits) -> Patterns:
             np.asarray(codes), axis=1, return_index=True, return_inverse=True, return_counts=True
         )
         index = index.ravel()
-    order = np.argsort(first)
-    rank = np.empty_like(order)
-    rank[order] = np.arange(order.size)
-    return Patterns(codes, counts[order], rank[index], first[order])
+    return Patterns(codes, counts, index, first)
 
 
 def _shared(hashed: Words) -> IntArray:

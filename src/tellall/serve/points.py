@@ -16,7 +16,7 @@ from tellall.core.work import Progress
 from tellall.experiment.answers import strongest_rows
 from tellall.experiment.measures.disclosure import told_of_areas
 from tellall.experiment.outcome import Outcome
-from tellall.experiment.plans.places import Place, together
+from tellall.experiment.plans.places import Place, together_by_attack
 from tellall.experiment.plans.plan import Plan
 from tellall.experiment.sweep import SweepRow, rows_of, suggest_scales
 from tellall.experiment.trial import Planned, Trial, affordable
@@ -90,7 +90,7 @@ def _measured(work: tuple[Sequence[Place], Planned, Limits, Plan]) -> Plain:
         Trial(place.setting, (planned,), plan.repeats, place.seed(plan.seed)).run_all(decoders)
         for place in places
     ]
-    whole = [together(each, len(decoders)) for each in zip(*found, strict=True)]
+    whole = together_by_attack(found)
     (worst,) = strongest_rows(rows_of("", None, 0.0, whole, limits))
     protect = [catalogue.published(one) for one in planned.protections]
     judged = [

@@ -187,7 +187,7 @@ def luck(probabilities: Array, right: int) -> float:
         mean, variance = probabilities.sum(), (probabilities * (1 - probabilities)).sum()
         return float(ndtr((mean - right + 0.5) / math.sqrt(variance)))
     law = np.ones(1)
-    for probability in probabilities:
+    for probability in np.sort(probabilities):  # rounded the same in whatever order people are
         law = np.convolve(law, [1 - probability, probability])
     return float(law[right:].sum())
 

@@ -163,7 +163,7 @@ class Risk(InNotebook):
         """How often the sure guesses are right, and how often luck would make them so."""
         sure = self.sure()
         right = int((self.right & sure).sum())
-        expected = self._expected[sure]
+        expected = np.sort(self._expected[sure])  # summed the same in whatever order people are
         return Luck(int(sure.sum()), right, float(expected.sum()), luck(expected, right))
 
     def exposed_people(self, level: float = LEVELS[0]) -> Mask:

@@ -10,6 +10,7 @@ import numpy as np
 
 from tellall.algebra.operators.base import IntArray
 from tellall.core.errors import InvalidInput
+from tellall.people.bits import keys_of_rows
 from tellall.people.dataset import Dataset, Public, unknown_name
 from tellall.release.sight import EVERYTHING, Knowledge
 from tellall.release.statistics.among import Among, people_where
@@ -77,7 +78,7 @@ class Attacker:
         if self.knows_all:
             return Standpoint(people.public, everybody)
         public = people.public if self.known is None else people.public.only(*self.known)
-        order = np.random.default_rng([seed, people.n]).permutation(people.n)
+        order = _in_order(people)[np.random.default_rng([seed, people.n]).permutation(people.n)]
         rows = np.sort(order[: max(2, round(self.known_people * people.n))])
         told = order[: rows.size][: round(self.known_secrets * rows.size)]
         place = np.searchsorted(rows, told)
@@ -113,6 +114,12 @@ class Attacker:
 
 
 INSIDER = Attacker()
+
+
+def _in_order(people: Dataset) -> IntArray:
+    """The people in an order that hangs on who they are, not on their order in the file."""
+    assert people.secret is not None
+    return np.lexsort((people.secret, keys_of_rows(people.public.names, people.public.codes)))
 
 
 @dataclass(frozen=True, eq=False)

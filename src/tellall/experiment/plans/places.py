@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +17,22 @@ from tellall.core.tasks import Failed, Task
 from tellall.experiment.attacks import key_of
 from tellall.experiment.outcome import Outcome, add_up
 from tellall.experiment.plans.plan import Plan
-from tellall.experiment.trial import Planned, Setting
+from tellall.experiment.trial import Planned, Setting, strongest
 from tellall.people.areas import area_seed, split, too_small
 from tellall.people.bits import IntArray
 from tellall.people.dataset import Dataset
 
-__all__ = ["Form", "Kept", "Place", "attack_apart", "kept_in", "places_of", "planned_identity", "together"]
+__all__ = [
+    "Form",
+    "Kept",
+    "Place",
+    "attack_apart",
+    "kept_in",
+    "places_of",
+    "planned_identity",
+    "together",
+    "together_by_attack",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,6 +184,23 @@ def _answered(work: tuple[Callable[[Sequence[Place], Any], Any], Sequence[Place]
     before = [len(place.setting.models) for place in places]
     answer = function(places, piece)
     return answer, [place.setting.models[count:] for place, count in zip(places, before, strict=True)]
+
+
+def together_by_attack(found: Sequence[Sequence[Outcome]]) -> list[Outcome]:
+    """The outcome of every attack over the people of all places.
+
+    A place in which an attack was not tried, because no public column tells people apart there, has its
+    strongest instead.
+    """
+    attacks = dict.fromkeys(one.asked for each in found for one in each)
+    own = [{one.asked: one for one in each} for each in found]
+    return [
+        replace(
+            together([each.get(asked) or strongest(list(each.values())) for each in own], len(attacks)),
+            asked=asked,
+        )
+        for asked in attacks
+    ]
 
 
 def together(outcomes: Sequence[Outcome], tried: int = 1) -> Outcome:

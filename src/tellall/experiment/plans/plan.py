@@ -505,5 +505,6 @@ def _with_different_names(entries: Sequence[Planned]) -> tuple[Planned, ...]:
             again += 1
             name = f"{entry.name} ({again})"
         seen.add(name)
-        named.append(replace(entry, name=name, stream=len(named)))
+        equal = sum(one.described_fully == entry.described_fully for one in named)
+        named.append(replace(entry, name=name, stream=entry.stream_of(equal)))
     return tuple(named)

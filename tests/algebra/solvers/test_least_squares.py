@@ -1,12 +1,16 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import lsq_linear
+from scipy.sparse import csr_array
 
 from tellall import InvalidInput
 from tellall.algebra.operators.base import Dense
 from tellall.algebra.operators.moments import Moments
+from tellall.algebra.operators.sparse import Sparse
 from tellall.algebra.solvers.least_squares import BoxProblem, LeastSquares
 from tellall.testing import check_solver
 
@@ -199,3 +203,36 @@ def test_gradient_steps_alone_settle_a_well_conditioned_problem():
     assert np.allclose(solution.value, reference(made, target), atol=5e-3)
     without = LeastSquares(gram_limit=0, tolerance=1e-8, gradient_steps=0).prepare(made).solve(target)
     assert np.allclose(without.value, reference(made, target), atol=1e-6)
+
+
+def test_only_solves_that_are_slow_are_deflated(monkeypatch):
+    """The mean is to be exact and needs it; the probes, which may be rough, do not pay for it."""
+    from tellall.algebra.solvers.least_squares import _MatrixFree
+
+    rare = np.random.default_rng(0).random((600, 100)) < 0.05
+    made, target = problem(600, 100, seed=8)
+    made = replace(made, operator=Sparse(csr_array(np.where(rare, made.operator.to_dense(), 0.0))))
+    calls = {"deflated": 0, "probes": 0}
+    deflate, plain = _MatrixFree._deflate, _MatrixFree._free_step
+
+    def counted(self, residual):
+        calls["deflated"] += 1
+        return deflate(self, residual)
+
+    def probing(self, free, x, gradient, accuracy):
+        before = calls["deflated"]
+        found = plain(self, free, x, gradient, accuracy)
+        if accuracy >= 0.01:
+            calls["probes"] += calls["deflated"] - before
+        return found
+
+    monkeypatch.setattr(_MatrixFree, "_deflate", counted)
+    monkeypatch.setattr(_MatrixFree, "_free_step", probing)
+    options = LeastSquares(gram_limit=0, row_side=10**9, tolerance=1e-9, patience=8, deflation=40, probes=8)
+    mean, _ = options.prepare(made).posterior(target, rng=np.random.default_rng(0))
+    assert calls["deflated"] > 0
+    assert calls["probes"] == 0
+    matrix = made.operator.to_dense()
+    hessian = matrix.T @ (made.weights[:, None] * matrix) + np.diag(made.ridge)
+    right = matrix.T @ (made.weights * target) + made.ridge * made.center
+    np.testing.assert_allclose(mean, np.linalg.solve(hessian, right), atol=1e-5)

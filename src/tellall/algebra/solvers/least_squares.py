@@ -80,7 +80,9 @@ class LeastSquares:
     gradient_steps
         Cheap steps tried first if only products are used.
     deflation, patience
-        Directions deflated once conjugate gradients have taken more than `patience` iterations.
+        Directions deflated once conjugate gradients have taken more than `patience` iterations. If an
+        unknown has fewer entries than there are directions, deflated steps take longer than plain ones:
+        patience is then as many times longer, and solves that need not be as exact go on without.
     probes
         Random vectors for the posterior variances if the inverse is not formed (fewer of them beyond a
         million unknowns, four at least); the standard error of the p-th is at most √(Σ_{q≠p} C_pq² / probes),
@@ -355,6 +357,7 @@ class _MatrixFree(PreparedLeastSquares):
     """Products only: O(iterations × one product), the operator's own memory, precision and device."""
 
     _deflated: tuple[Any, Any] | None = None  # leading directions of the Hessian, once they are needed
+    _slow = 0.0  # the least exact solve that lost patience without them
 
     def __init__(self, problem: BoxProblem, options: LeastSquares) -> None:
         self.operator = problem.operator.resident
@@ -421,22 +424,34 @@ class _MatrixFree(PreparedLeastSquares):
     def _free_step(self, free: Any, x: Any, gradient: Any, accuracy: float) -> tuple[Any, Any]:
         """Conjugate gradients on the free unknowns, preconditioned."""
         goal = self._size(self.device.xp.where(free, -gradient, 0.0)) * accuracy**2
-        limit = self.options.cg_iterations if self._deflated else self.options.patience
-        x, gradient, done = self._conjugate_gradients(free, x, gradient, goal, limit)
-        if not done and not self._deflated:
+        longer = self.options.deflation * x.shape[0] / max(1, self.operator.entries)  # a deflated step
+        if accuracy > self._slow:
+            patience = min(int(self.options.patience * max(1.0, longer)), self.options.cg_iterations)
+            x, gradient, done = self._conjugate_gradients(free, x, gradient, goal, patience, self._scaled)
+            if done:
+                return x, gradient
+            self._slow = accuracy if longer > 1 else np.inf
+        if self._deflated is None:
             found = leading_directions(
                 self._on_host(self._scaled_product), x.shape[0], self.options.deflation
             )
             self._deflated = self.device.put(found[0]), self.device.put(found[1])
-            x, gradient, _ = self._conjugate_gradients(free, x, gradient, goal, self.options.cg_iterations)
+        most = self.options.cg_iterations
+        x, gradient, _ = self._conjugate_gradients(free, x, gradient, goal, most, self._deflate)
         return x, gradient
 
     def _conjugate_gradients(
-        self, free: Any, x: Any, gradient: Any, goal: float, limit: int
+        self,
+        free: Any,
+        x: Any,
+        gradient: Any,
+        goal: float,
+        limit: int,
+        precondition: Callable[[Any], Any],
     ) -> tuple[Any, Any, bool]:
         xp = self.device.xp
         residual = xp.where(free, -gradient, 0.0)
-        direction = preconditioned = xp.where(free, self._precondition(residual), 0.0)
+        direction = preconditioned = xp.where(free, precondition(residual), 0.0)
         size = float(residual @ preconditioned)
         for _ in range(limit):
             if self._size(residual) <= goal:
@@ -446,7 +461,7 @@ class _MatrixFree(PreparedLeastSquares):
             x = x + step * direction
             gradient = gradient + step * image
             residual = xp.where(free, -gradient, 0.0)
-            preconditioned = xp.where(free, self._precondition(residual), 0.0)
+            preconditioned = xp.where(free, precondition(residual), 0.0)
             size, previous = float(residual @ preconditioned), size
             direction = preconditioned + (size / previous) * direction
         return x, gradient, self._size(residual) <= goal
@@ -455,12 +470,16 @@ class _MatrixFree(PreparedLeastSquares):
         """The squared residual, each entry counted in units of its diagonal."""
         return float(residual @ (residual / self.diagonal))
 
-    def _precondition(self, residual: Any) -> Any:
-        scaled = residual / self._root
-        if self._deflated:
-            vectors, values = self._deflated
-            share = vectors.T @ scaled
-            scaled = scaled + vectors @ (((values[-1] + self._floor) / (values + self._floor) - 1) * share)
+    def _scaled(self, residual: Any) -> Any:
+        """The residual in units of the Hessian's diagonal."""
+        return residual / self.diagonal
+
+    def _deflate(self, residual: Any) -> Any:
+        """The same, less so along the leading directions."""
+        assert self._deflated is not None
+        scaled, (vectors, values) = residual / self._root, self._deflated
+        share = vectors.T @ scaled
+        scaled = scaled + vectors @ (((values[-1] + self._floor) / (values + self._floor) - 1) * share)
         return scaled / self._root
 
     @cached_property

@@ -14,6 +14,7 @@ from tellall.experiment.document import AuditDocument
 from tellall.experiment.studies import CalibrationFound, SweepFound
 from tellall.people.bands import ColumnCodings
 from tellall.release.described import Description
+from tellall.release.saved import SavedRelease
 
 __all__ = ["NAMES", "load"]
 
@@ -22,10 +23,11 @@ _RECORDS: dict[str, type[Record]] = {
     "bands": ColumnCodings,
     "calibrate": CalibrationFound,
     "folder": Description,
+    "release": SavedRelease,
     "rows": RowsFound,
     "sweep": SweepFound,
 }
-NAMES = ("plan", "release", "policy", *_RECORDS)
+NAMES = ("plan", "release", "audit", "sweep", "calibrate", "rows", "policy", "folder", "bands")
 
 
 def load(name: str) -> dict[str, Any]:
@@ -36,16 +38,12 @@ def load(name: str) -> dict[str, Any]:
     >>> load("release")["title"]
     'tellall release'
     """
-    from tellall.core.schemas import documents, plans  # they load pydantic
+    from tellall.core.schemas import plans  # loads pydantic
 
     one_of("name", name, NAMES)
     if name in _RECORDS:
         return schema_of(_RECORDS[name], name)
-    room = {
-        "plan": plans,
-        "policy": plans,
-    }.get(name, documents)
-    model = getattr(room, f"{name.capitalize()}Document")
+    model = plans.PlanDocument if name == "plan" else plans.PolicyDocument
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": f"https://tellall.invalid/schemas/{name}-v{VERSION}.json",

@@ -8,8 +8,9 @@ from tests.release.examples import BINS, EXAMPLES, crowd
 from tests.release.protections.test_everywhere import ANYWHERE, TABLES_ONLY
 
 import tellall as ta
-from tellall.core.schemas.documents import ReleaseDocument
+from tellall.core.records import meanings
 from tellall.release import catalogue
+from tellall.release.saved import SavedRelease
 
 MASKS = (np.arange(4 * 61).reshape(4, 61) % 3 == 0).astype(int)
 
@@ -83,7 +84,7 @@ def test_one_person_changes_the_values_and_what_is_declared(name, protect, tmp_p
 
 def test_everything_in_the_file_is_accounted_for(tmp_path):
     real = file_of(crowd(0), ta.Marginals(2), ta.Gaussian(50.0), tmp_path)
-    assert set(real) == set(ReleaseDocument.model_fields)
+    assert set(real) == set(meanings(SavedRelease))
     assert set(real) == {
         *("schema_version", "document", "tellall", "description", "statistic", "where", "protect"),
         *("columns", "people", "levels", "published_too", "values"),

@@ -26,7 +26,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, fields
 from functools import cache
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar, get_type_hints
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar, get_args, get_type_hints
 
 import numpy as np
 
@@ -366,7 +366,8 @@ def read(kind: type[_Kind], given: str | Mapping[str, Any], *, what: str) -> _Ki
     try:
         return _read(kind, given, what)
     except ValidationError as error:
-        path, words = problems(error)[0]
+        found = problems(error)
+        path, words = next((one for one in found if one[0] == ("document",)), found[0])
         raise InvalidInput(f"{what}: {one_line('.'.join(path))}: {one_line(words, 400)}.") from None
 
 
@@ -378,11 +379,7 @@ def _read(kind: type[_Kind], given: str | Mapping[str, Any], what: str) -> _Kind
             raise invalid(what, "whole JSON", "text that is not") from None
         if not isinstance(given, dict):
             raise invalid(what, "a JSON object", type(given).__name__)
-    version = next((part for part in _parts(kind) if part.key == "schema_version"), None)
-    if version is not None and (version.always or "schema_version" in given):
-        found = given.get("schema_version")
-        if advice := outdated(found):
-            raise invalid(f"{what}: schema_version", f"{VERSION}", found, advice)
+    _check_version(kind, given, what)
     try:
         text = json.dumps(given)
     except (TypeError, ValueError, RecursionError):  # a date of TOML, an object of Python, a list in itself
@@ -399,10 +396,32 @@ def _adapter_of(kind: Any) -> TypeAdapter[Any]:
     return TypeAdapter(kind)
 
 
+def _check_version(kind: type[Record], given: Mapping[str, Any], what: str) -> None:
+    """Refuses another version of this document; that it is another document is said by the reader."""
+    parts = {part.key: part for part in _parts(kind)}
+    version, name = parts.get("schema_version"), parts.get("document")
+    if version is None or (name is not None and given.get("document") not in get_args(_bare(name.hint))):
+        return
+    if version.always or "schema_version" in given:
+        found = given.get("schema_version")
+        if advice := outdated(found):
+            raise invalid(f"{what}: schema_version", f"{VERSION}", found, advice)
+
+
+def _bare(hint: Any) -> Any:
+    """A type without what is said about it."""
+    return getattr(hint, "__origin__", hint) if hasattr(hint, "__metadata__") else hint
+
+
 def problems(error: ValidationError) -> list[tuple[tuple[str, ...], str]]:
     """What pydantic found wrong: where, and what, in words for those who write Python or TOML."""
     details: list[ErrorDetails] = error.errors(include_url=False, include_input=False)
-    return [(tuple(map(str, one["loc"])), _WORDS.get(one["type"], one["msg"])) for one in details]
+    return [(_path(one["loc"]), _WORDS.get(one["type"], one["msg"])) for one in details]
+
+
+def _path(places: Sequence[int | str]) -> tuple[str, ...]:
+    """Where it is, without pydantic's words for one of several types: ``tuple[float, ...]``."""
+    return tuple(str(place) for place in places if not (isinstance(place, str) and "[" in place))
 
 
 def outdated(version: object) -> str:

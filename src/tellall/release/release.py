@@ -13,10 +13,9 @@ import numpy.typing as npt
 
 from tellall.algebra.operators.base import Array, find_device
 from tellall.core import files
-from tellall.core.errors import InvalidInput, invalid
-from tellall.core.records import VERSION, outdated
+from tellall.core.errors import invalid
+from tellall.core.records import read
 from tellall.core.shown import InNotebook
-from tellall.core.version import __version__
 from tellall.people.counting.stored import Stored
 from tellall.people.dataset import Dataset, Public, as_public
 from tellall.people.dates import cut_before, day_number
@@ -33,6 +32,7 @@ from tellall.release.protections.protection import (
     prepare,
 )
 from tellall.release.protections.suppression import Hiding
+from tellall.release.saved import SavedColumn, SavedRelease, ValuesBeside
 from tellall.release.statistics.among import Among, Where, as_among, as_where, people_where
 from tellall.release.statistics.base import Statistic
 from tellall.release.statistics.conditions import Mask, Subset
@@ -169,13 +169,13 @@ class Release(InNotebook):
 
     def put(self, batch: files.Together, file: Path) -> Path:
         """Saves the release among files that appear together; see :meth:`save`."""
-        document = _document(self)
+        values: tuple[float | None, ...] | ValuesBeside
         if self.values.size > MANY_VALUES:
             beside = file.with_name(f"{file.name}.values.parquet")
-            document["values"] = batch.values(beside, np.asarray(self.values, dtype=np.float64))
+            values = ValuesBeside(**batch.values(beside, np.asarray(self.values, dtype=np.float64)))
         else:
-            document["values"] = [None if np.isnan(value) else float(value) for value in self.values]
-        return batch.text(file, files.dump(document))
+            values = tuple(None if np.isnan(value) else float(value) for value in self.values)
+        return batch.text(file, files.dump(_saved(self, values)))
 
     @classmethod
     def load(cls, path: str | Path, where: Where | None = None) -> Release:
@@ -212,31 +212,26 @@ def _cuts(shown: Sequence[float | str]) -> tuple[float, ...]:
     )
 
 
-def _document(release: Release) -> dict[str, Any]:
-    """The document of a release, without its values."""
+def _saved(release: Release, values: tuple[float | None, ...] | ValuesBeside) -> SavedRelease:
     shape = release.shape
     names, statistic, where = release.columns, release.statistic, None
     if isinstance(statistic, Among):
         where, statistic = statistic.words, statistic.statistic
     levels = shape.levels if shape else (1,) * len(names)
     cuts = shape.cuts_shown if shape else (None,) * len(names)
-    return {
-        "schema_version": VERSION,
-        "document": "release",
-        "tellall": __version__,
-        "description": release.statistic.describe(),
-        "statistic": catalogue.to_plain(statistic),
-        "where": where,
-        "protect": [catalogue.published(protection) for protection in release.protections],
-        "columns": [
-            {"name": name, "levels": level, "cuts": cut}
-            for name, level, cut in zip(names, levels, cuts, strict=True)
-        ],
-        "people": shape.people if shape else None,
-        "levels": release.levels,
-        "published_too": published_too(release),
-        "values": [],
-    }
+    return SavedRelease(
+        description=release.statistic.describe(),
+        statistic=catalogue.to_plain(statistic),
+        where=where,
+        protect=tuple(catalogue.published(protection) for protection in release.protections),
+        columns=tuple(
+            SavedColumn(name, level, cut) for name, level, cut in zip(names, levels, cuts, strict=True)
+        ),
+        people=shape.people if shape else None,
+        levels=release.levels,
+        published_too=published_too(release),
+        values=values,
+    )
 
 
 def published_too(release: Release) -> dict[str, str]:
@@ -246,30 +241,16 @@ def published_too(release: Release) -> dict[str, str]:
 
 
 def _from_document(path: Path) -> Release:
-    from pydantic import ValidationError
-
-    from tellall.core.schemas.documents import ReleaseDocument
-
-    document = files.read_json(path, what="release")
-    version = document.get("schema_version")
-    if document.get("document") == "release" and (advice := outdated(version)):
-        raise invalid("schema_version", f"{VERSION}", version, advice)
-    try:
-        checked = ReleaseDocument.model_validate(document)
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        where = ".".join(str(part) for part in first["loc"])[:80]
-        raise InvalidInput(
-            f"{path} is not a release saved by tellall: {where}: {first['msg']} "
-            f"({error.error_count()} such errors)."
-        ) from None
-    if isinstance(checked.values, list):
-        values = np.array([np.nan if value is None else value for value in checked.values], dtype=np.float64)
-    else:
-        beside = checked.values
+    checked = read(
+        SavedRelease, files.read_json(path, what="release"), what=f"{path} is not a release saved by tellall"
+    )
+    beside = checked.values
+    if isinstance(beside, ValuesBeside):
         if Path(beside.parquet).name != beside.parquet:
             raise invalid("values", "in a file next to the release", beside.parquet)
         values = files.read_values(path.parent / beside.parquet, count=beside.count, sha256=beside.sha256)
+    else:
+        values = np.array([np.nan if value is None else value for value in beside], dtype=np.float64)
     if np.isinf(values).any():
         raise invalid("values", "finite, or missing where suppressed", "an infinite value")
     names = tuple(column.name for column in checked.columns)

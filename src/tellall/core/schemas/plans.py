@@ -7,9 +7,13 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from tellall.core.schemas.documents import Described, Text
-
 __all__ = ["PlanDocument", "PlanRelease", "PolicyDocument"]
+
+Text = Annotated[str, Field(max_length=1000)]
+Described = Annotated[
+    dict[str, Any],
+    Field(description="A statistic or protection: `kind` is its class, other keys its parameters."),
+]
 
 
 class _Strict(BaseModel):

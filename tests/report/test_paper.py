@@ -158,6 +158,9 @@ def test_a_table_of_the_paper_stands_beside_ours():
         assert words in tags.text
     alone = found.about("Table 3")
     assert [one.number for one in alone.tables] == ["Table 3"]
+    page = Tags.of(render(alone.as_json())).text
+    assert "only what is about Table 3" in page
+    assert "--about 'Table 3'" in page
     assert "819" in str(alone)
 
 

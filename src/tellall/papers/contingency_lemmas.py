@@ -103,7 +103,7 @@ LEMMAS = (
           "ε from 0.01 to 3; sharp: 1/(4 sinh²(ε/2)), {tried} random pairs of laws over it, the least, and "
           "the two-point laws that reach it", "{value:.4f}; {reached:.6f}", at_least(1 - 1e-9)),
     Claim("two laws, second moments", "the second moments of two such laws", "Lemma 4.4, Lemma 4.3, E-CT-13",
-          "E[X′²] = Ω(1/ε²) + p², E[Y′²] = Ω(1/ε²) + p² where E[Y′] = p + 1; no bound on ε",
+          "E[X′²] = Ω(1/ε²) + p², E[Y′²] = Ω(1/ε²) + p² where E[Y′] = p + 1",
           "two-point laws, ε = {epsilon:g}",
           "E[Y′²] is Var Y′ + (p + 1)²: p² reads (p + 1)², which is less where p < −1/2. And Ω(1/ε²) asks "
           "for "

@@ -49,8 +49,9 @@ CLAIMS = (
     Claim("large noise", "bits recovered at noise above √n", "Thm. 3.1",
           tested="{name}, noise {noise:g}·{unit}"),
     Claim("products", "products bring d below n", "Sec. 4.1",
-          "regressions on degree-k products need d ≈ n^(1/k) (details deferred by the paper)",
-          "{d} attributes for {n} people, on whose columns alone regressions have rank {d}; we ask for 95 %",
+          "regressions on degree-k products need d ≈ n^(1/k)",
+          "the paper defers the details; {d} attributes for {n} people, on whose columns alone regressions "
+          "have rank {d}; we ask for 95 %",
           verdict=at_least(0.95), asymptotic=True),
     Claim("vanishes", "the wrong share vanishes: {name}", "Thm. 3.2", "o(n) bits wrong at noise o(√n)",
           "noise {noise}, n from {first} to {last}; at noise {growing} it goes from {start:.3f} to "
@@ -193,8 +194,8 @@ _NOTES = (
     "gross errors are tried on the paper's own decoders: plain least squares, and l1 without a box.",
     "Attributes are fair coins and regressors uniform on [−1, 1], as in the proofs; k = 2 attributes and "
     "the secret unless said otherwise.",
-    "Not reproduced: the degree-k kernels in detail and LP decoding of general estimators, which the paper "
-    "defers to a full version (ours are shown); iterated logarithms; running times.",
+    "Not tried: the degree-k kernels in detail and LP decoding of general estimators, which the paper "
+    "defers to a full version (ours are shown); iterated logarithms beyond q = 1; running times.",
     "Theorem 4.2's proof takes B₂ for a matrix of independent entries, but its rows depend on θ~, which "
     "depends on the whole table (E-LR-10). The attack works anyway: log-cosh and Poisson above.",
     "“noise to at most 1 − γ fraction of the entries” (Thms 3.1, 3.3, 4.1) is read as: at least a fraction "

@@ -103,8 +103,9 @@ LEMMAS = (
     Claim("bessel", "correlations with independent variables", "Lemma 22", "Σ E[X_i Y]² ≤ E[Y²]",
           "{tried} random laws of ±1 and any Y on three of them: largest ratio", verdict=at_most(1.0)),
     Claim("norm of means", "expected scores of a column", "proof of Lemma 23, E-RT-5",
-          "Lemma 22 with X_i = x_i − z, which share z and have variance 2",
-          "all q in {{−1, 0, 1}} of three people, p from −0.9 to 0.9, η = 1",
+          "by Lemma 22 with X_i = x_i − z",
+          "these share z and have variance 2; all q in {{−1, 0, 1}} of three people, p from −0.9 to 0.9, η "
+          "= 1",
           "the norm is {value:.4f} at most: η suffices, and the lemma's η√2 holds; Lemma 22 needs "
           "X_i = x_i − p", mended("gap in the proof")),
     Claim("norm bound", "expected scores of a column", "Lemma 23", "norm at most η√2",
@@ -131,7 +132,7 @@ LEMMAS = (
           ours="{values:.2f}: no more as n grows, so that d/n² decides; the paper proves that d = Ω(n²) is "
           "needed"),
     Claim("left out", "what Propositions 26 and 28 leave out", "Prop. 26, Prop. 28, Fig. 2, E-RT-6",
-          "no condition d ≥ 64(n + √log(1/δ)); any α; q in {{−1, 1}}^d",
+          "Prop. 26 asks d > O(α²n² log(1/δ)/γ²), Prop. 28 leaves α free; q in {{−1, 1}}^d in Fig. 2",
           "n = {n}, δ = {delta:g}",
           "Prop. 24, which Prop. 26 uses, asks d ≥ {value:,.0f}, covered by Theorem 17's O(·) and "
           "α ≥ 1/√n; Prop. 28 needs α < ηγ; q is in [−1, 1]^d in the text", mended("wording")),

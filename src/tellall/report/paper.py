@@ -143,6 +143,8 @@ class PaperRerun:
         What a reader has to know: what was left out, approximated or read in one of several ways.
     seed, quick, data
         How to repeat it; `data` is the folder that was named, if any.
+    asked
+        The object or erratum that alone was asked about; empty for the whole paper.
     stand_in
         The data that were taken because the paper's own were not given; empty if none were.
     index
@@ -174,6 +176,7 @@ class PaperRerun:
     seed: int | None = None
     quick: bool = True
     data: str = ""
+    asked: str = ""
     stand_in: str = ""
     index: tuple[IndexEntry, ...] = ()
     tables: tuple[PaperTable, ...] = ()
@@ -188,7 +191,8 @@ class PaperRerun:
         tables = tuple(one for one in self.tables if one.number == words)
         other = any(one.verdict == "not tried (other data)" for one in kept)
         notes = self.notes[:1] if other else ()  # which data stand in
-        return replace(self, statements=kept, index=entries, tables=tables, figures=(), notes=notes)
+        mine = replace(self, statements=kept, index=entries, tables=tables)
+        return replace(mine, figures=(), notes=notes, asked=words)
 
     @property
     def counts(self) -> Counter[str]:
@@ -209,6 +213,7 @@ class PaperRerun:
             "seed": self.seed,
             "quick": self.quick,
             "data": self.data,
+            "asked": self.asked,
             "stand_in": self.stand_in,
             "index": [asdict(one) | {"found": one.found} for one in self.index],
             "statements": [asdict(one) for one in self.statements],

@@ -87,4 +87,5 @@ def _command(document: dict[str, Any]) -> str:
     depth = "--quick" if document["quick"] else "--full"
     seed = "" if document["seed"] is None else f" --seed {document['seed']}"
     data = f" --data {shlex.quote(document['data'])}" if document["data"] else ""
-    return f"tellall paper {document['paper']} {depth}{data}{seed}"
+    about = f" --about {shlex.quote(document['asked'])}" if document["asked"] else ""
+    return f"tellall paper {document['paper']} {depth}{data}{about}{seed}"

@@ -38,12 +38,12 @@ def load(name: str) -> dict[str, Any]:
     >>> load("release")["title"]
     'tellall release'
     """
-    from tellall.core.schemas import plans  # loads pydantic
+    from tellall.experiment.plans import written  # loads pydantic
 
     one_of("name", name, NAMES)
     if name in _RECORDS:
         return schema_of(_RECORDS[name], name)
-    model = plans.PlanDocument if name == "plan" else plans.PolicyDocument
+    model = written.PlanDocument if name == "plan" else written.PolicyDocument
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": f"https://tellall.invalid/schemas/{name}-v{VERSION}.json",

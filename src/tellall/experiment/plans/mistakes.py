@@ -81,7 +81,7 @@ def release_words(index: int, releases: Any) -> str:
 
 
 def _nearest_key(path: Sequence[str]) -> str:
-    from tellall.core.schemas.plans import PlanDocument, PlanRelease
+    from tellall.experiment.plans.written import PlanDocument, PlanRelease
 
     model = PlanDocument if len(path) == 1 else PlanRelease
     known = list(model.model_fields)

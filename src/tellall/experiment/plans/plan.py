@@ -208,7 +208,7 @@ class Plan:
         """The plan in a mapping of the same shape as the file."""
         from pydantic import ValidationError
 
-        from tellall.core.schemas.plans import PlanDocument
+        from tellall.experiment.plans.written import PlanDocument
 
         found: list[Problem] = [(key, "is needed") for key in needed if key not in mapping]
         document, given = None, dict(mapping)

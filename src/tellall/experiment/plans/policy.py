@@ -84,7 +84,7 @@ class Policy:
         """
         from pydantic import ValidationError
 
-        from tellall.core.schemas.plans import PolicyDocument
+        from tellall.experiment.plans.written import PolicyDocument
 
         try:
             document = PolicyDocument.model_validate(dict(mapping))

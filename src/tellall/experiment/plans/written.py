@@ -1,4 +1,4 @@
-"""Plans, field by field: what is going to be published about whom, and who might attack it."""
+"""Plans and policies as they are written, field by field; imported only to read one: it loads pydantic."""
 
 from __future__ import annotations
 

@@ -1,1 +1,0 @@
-"""The documents whose fields are not yet declared by records."""

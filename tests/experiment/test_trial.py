@@ -36,8 +36,12 @@ def test_score_audit_sweep_and_calibrate_agree(protect, plain, seed):
     swept = ta.sweep(PEOPLE, TABLES, [list(protect) or None], repeats=1, rng=seed, stream=stream)
     assert tuple(audited) == decoders == tuple(row.decoder for row in swept.rows)
     for row, decoder in zip(swept.rows, decoders, strict=True):
-        risk = ta.score(ta.reconstruct(release, PEOPLE.public, decoder), PEOPLE.secret)
+        attack = ta.reconstruct(release, PEOPLE.public, decoder)
+        risk = ta.score(attack, PEOPLE.secret, tried=len(decoders))
         found = audited[decoder]
+        assert found.interval == risk.interval
+        low, _ = ta.score(attack, PEOPLE.secret).interval
+        assert low >= risk.interval[0]  # an attack that is tried alone is not the luckiest of several
         assert found.accuracy == row.accuracy == risk.accuracy
         assert found.advantage == row.advantage == pytest.approx(risk.advantage)
         assert found.baselines == pytest.approx(dict(risk.baselines))

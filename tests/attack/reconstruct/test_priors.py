@@ -147,3 +147,32 @@ def test_wrong_releases_move_chances_back_to_each_persons_own() -> None:
     found = ta.reconstruct(replace(release, values=values), people.public, "auto", prior)
     assert found.status.word == "contradictory"
     assert np.isfinite(found.confidence).all()
+
+
+@pytest.mark.parametrize("levels", [2, 3])
+def test_a_rate_read_off_some_makes_nobody_sure_about_the_others(levels: int) -> None:
+    """The first hundred all but always have it, and nothing is published about the last two hundred."""
+    secret = np.array([1] * 97 + [0] * 3 + [0] * 200)
+    if levels == 3:
+        secret[100:] = np.arange(200) % 3
+    people = ta.Dataset.from_arrays(np.repeat([[0], [1], [2]], 100, axis=0), secret, names=["who"])
+    release = ta.publish(people, ta.Marginals(1), ta.Gaussian(1.0), where="who = 0", rng=0)
+    found = ta.reconstruct(release, people.public, "least-squares")
+    silent = slice(100, 300)
+    assert found.confidence[silent].max() < 0.95
+    assert found.confidence[:97].min() > 0.9
+    told = ta.reconstruct(
+        release, people.public, "least-squares", (0.01, 0.98, 0.01) if levels == 3 else 0.98
+    )
+    assert told.confidence[silent].min() > 0.97  # unless somebody knows the rate of all
+
+
+def test_a_survival_curve_says_nothing_about_those_beyond_its_last_time() -> None:
+    """Nearly all who were seen for less than a year had the event, and a tenth of the others."""
+    rng = np.random.default_rng(0)
+    days = rng.integers(1, 2000, 600).astype(float)
+    secret = (rng.random(600) < np.where(days <= 365, 0.97, 0.1)).astype(int)
+    people = ta.Dataset.from_arrays(days[:, None], secret, names=["days"])
+    release = ta.publish(people, ta.SurvivalCurve("days", grid=[100, 200, 300, 365]), ta.Rounding(0.01))
+    found = ta.reconstruct(release, people.public)
+    assert found.confidence[days > 365].max() < 0.95

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tellall.algebra.operators.base import HOST, Array, find_device
+from tellall.algebra.operators.compose import Stack
 from tellall.algebra.solvers.base import Status
 from tellall.algebra.solvers.certificate import Survival
 from tellall.attack.prove.jointly import prove_releases
@@ -535,7 +536,23 @@ def _decode_open(
         found = DecodedCounts(value, Status("solved"), "bounds", chance=chance, members=told)
         misfit = find_misfit(found, evidence)
     done = with_misfit(found, misfit, len(evidence.rows), empty=evidence.enclosure.empty)
+    if rates is None:
+        done = replace(done, chance=_less_sure_of_others(done.chance, evidence))
     return done, assumed if own is None else own
+
+
+def _less_sure_of_others(chance: Array, evidence: Evidence) -> Array:
+    """Returns the chances, halfway to even ones for people about whom nothing is published.
+
+    Their rate was read off the others. It may be another one: a survival curve shows those whose follow-up
+    ended early, of whom more had the event.
+    """
+    squares = Stack([part.operator for part in evidence.parts]).squared()
+    weight = squares.rmatvec(np.ones(squares.shape[0], dtype=squares.dtype))
+    told = (np.asarray(weight).reshape(evidence.values, -1).max(axis=0) > 0)[evidence.groups.first]
+    silent = np.tile(~told, evidence.values)
+    even = 1 / max(2, evidence.values)
+    return np.where(silent, (chance + even) / 2, chance)
 
 
 def _by_person(unknowns: Array, evidence: Evidence) -> Array:

@@ -18,6 +18,7 @@ from tellall.attack.secret import Code, Secret
 from tellall.attack.trace.risk import TracingRisk, score_tracing
 from tellall.attack.trace.trace import Tracing
 from tellall.core.amounts import amount, digits, percent, points, signed
+from tellall.core.checks import whole
 from tellall.core.errors import invalid
 from tellall.core.shown import InNotebook
 from tellall.experiment.measures.intervals import CHANCE, NORMAL, Luck, gain_interval, luck
@@ -49,6 +50,8 @@ class Risk(InNotebook):
     ways
         Among how many ways of guessing this is the one with the largest advantage; its interval is corrected
         for that.
+    tried
+        How many attacks were tried on the same releases; the interval is corrected for that, too.
     """
 
     secret: Secret
@@ -65,6 +68,7 @@ class Risk(InNotebook):
     _fitted_off: Array | None = None  # for a real secret, how far an ordinary fit to everybody is off
     contradicted: bool = False  # a proof that the truth contradicts: the release is about other people
     ways: int = 1
+    tried: int = 1
     rows: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.intp))  # who these people are
     everybody: int = 0  # of how many
 
@@ -106,7 +110,7 @@ class Risk(InNotebook):
     @cached_property
     def interval(self) -> tuple[float, float]:
         """The 95 % interval of the advantage: paired bootstrap over people; see `gain_interval`."""
-        return gain_interval(self.gain, largest=self.largest, chance=CHANCE / self.ways)
+        return gain_interval(self.gain, largest=self.largest, chance=CHANCE / (self.ways * self.tried))
 
     @property
     def largest(self) -> float:
@@ -272,16 +276,25 @@ def score(
     secret: npt.ArrayLike,
     baselines: Sequence[Baseline] | None = None,
     rng: Rng = None,
+    *,
+    tried: int = 1,
 ) -> Risk: ...
 @overload
 def score(
-    reconstruction: Tracing, secret: npt.ArrayLike, baselines: None = None, rng: Rng = None
+    reconstruction: Tracing,
+    secret: npt.ArrayLike,
+    baselines: None = None,
+    rng: Rng = None,
+    *,
+    tried: int = 1,
 ) -> TracingRisk: ...
 def score(
     reconstruction: Any,
     secret: npt.ArrayLike,
     baselines: Sequence[Baseline] | None = None,
     rng: Rng = None,
+    *,
+    tried: int = 1,
 ) -> Risk | TracingRisk:
     """The risk: the attack compared with the truth and with what one would have guessed anyway.
 
@@ -297,6 +310,9 @@ def score(
         attack's own prior if it has one for each person, and all of these together.
     rng
         Accepted like every seed, but without effect: nothing in a score is random.
+    tried
+        How many attacks were tried on the same releases: the interval of the advantage is corrected for that.
+        An audit tries several (``len(finding.outcomes)``); with their number the interval is the audit's.
 
     Notes
     -----
@@ -309,6 +325,7 @@ def score(
     with the larger advantage counts, and its interval is corrected for there being two.
     """
     as_rng(rng)
+    whole("tried", tried, least=1)
     if isinstance(reconstruction, Tracing):
         return score_tracing(reconstruction, secret)
     if not isinstance(reconstruction, Reconstruction):
@@ -335,7 +352,7 @@ def score(
     if judged.size < reconstruction.n:
         baselines = [one.take(judged) if one.guess.size == reconstruction.n else one for one in baselines]
     (risk,) = strongest_way([risks_of(reconstruction, truth[judged], baselines, judged)])
-    return replace(risk, rows=judged, everybody=reconstruction.n)
+    return replace(risk, rows=judged, everybody=reconstruction.n, tried=tried)
 
 
 def risks_of(

@@ -296,10 +296,12 @@ def press(page: Any, selector: str) -> None:
 
 def tab_to(page: Any, selector: str) -> None:
     page.wait_for_selector(selector)  # while a page is being replaced, nothing is there to be reached
+    # asked at once: between two questions the page could be replaced
+    here = f"document.activeElement?.matches('{selector}') ? getComputedStyle(document.activeElement).outlineStyle : ''"
     for _ in range(80):
-        if page.evaluate(f"document.activeElement?.matches('{selector}') ?? false"):
-            outline = f"getComputedStyle(document.querySelector('{selector}')).outlineStyle"
-            assert page.evaluate(outline) != "none", selector  # one sees where one is
+        outline = page.evaluate(here)
+        if outline:
+            assert outline != "none", selector  # one sees where one is
             return
         page.keyboard.press("Tab")
     raise AssertionError(f"{selector} is not reached by Tab")

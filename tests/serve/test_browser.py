@@ -297,7 +297,8 @@ def press(page: Any, selector: str) -> None:
 def tab_to(page: Any, selector: str) -> None:
     page.wait_for_selector(selector)  # while a page is being replaced, nothing is there to be reached
     # asked at once: between two questions the page could be replaced
-    here = f"document.activeElement?.matches('{selector}') ? getComputedStyle(document.activeElement).outlineStyle : ''"
+    focus = "document.activeElement"
+    here = f"{focus}?.matches('{selector}') ? getComputedStyle({focus}).outlineStyle : ''"
     for _ in range(80):
         outline = page.evaluate(here)
         if outline:

@@ -1,0 +1,1 @@
+"""Outputs as people hold them: tables and models found in files of any kind, and what they mean."""

@@ -72,6 +72,8 @@ from .people.dataset import Public as Public
 from .people.readers import read as read
 from .promise import bounds as bounds
 from .promise import privacy as privacy
+from .promise.least_squares.moments import AnalyzeGaussLeastSquares as AnalyzeGaussLeastSquares
+from .promise.least_squares.moments import WishartLeastSquares as WishartLeastSquares
 from .promise.least_squares.noisy import GaussianLeastSquares as GaussianLeastSquares
 from .promise.least_squares.projected import ProjectedLeastSquares as ProjectedLeastSquares
 from .promise.least_squares.sketched import SketchedLeastSquares as SketchedLeastSquares

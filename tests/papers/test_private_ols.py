@@ -53,6 +53,22 @@ def small() -> PaperData:
     return PaperData("made up", features, features @ np.ones(3) + rng.standard_normal(150))
 
 
+def test_baselines(small: PaperData) -> None:
+    """Each is as far off as its method says; no sketch of 150 rows keeps (0.01, 1/150) here."""
+    from tellall.papers.private_ols_baselines import baselines
+
+    first, second = filled(CLAIMS, baselines(small.name, small.features, small.response, (0.01, 1.0)))
+    assert "no sketch keeps it" in first.ours
+    x, y = small.features, small.response
+    x = np.column_stack([x[:, 0], (x[:, 1:] - x[:, 1:].min(axis=0)) / np.ptp(x[:, 1:], axis=0)])
+    y = (y - y.min()) / np.ptp(y)
+    noise = ta.GaussianLeastSquares(epsilon=1.0, delta=1 / 150).expected_error(x, y)
+    assert f"Gaussian noise on coefficients {noise:.3g}" in second.ours
+    for name in ("ridge by projection", "Wishart noise", "Analyze Gauss"):
+        assert name in second.ours
+    assert {first.verdict, second.verdict} == {"our own addition"}
+
+
 def test_figure_2(small: PaperData) -> None:
     figure = figure_2(small, 0.2, [10, 40])
     assert figure["error"][0] > figure["error"][1]

@@ -1,4 +1,4 @@
-"""The three private least squares: fits, profiles, calibration, error, and what cannot be had."""
+"""Private least squares: fits, profiles, calibration, error, and what cannot be had."""
 
 from __future__ import annotations
 
@@ -350,6 +350,8 @@ def test_table_of_methods(data: Data) -> None:
         "SketchedLeastSquares",
         "GaussianLeastSquares",
         "ProjectedLeastSquares",
+        "WishartLeastSquares",
+        "AnalyzeGaussLeastSquares",
     ]
     table = profile_table(*data, methods, epsilons=[0.5, 1.0], deltas=[1e-4])
     for row in table.rows:

@@ -41,7 +41,7 @@ def profile(
     ] = None,
     row_bound: Annotated[
         float | None,
-        typer.Option(help="A public bound on the norm of a record; adds projected least squares."),
+        typer.Option(help="A public bound on the norm of a record; adds three methods that need one."),
     ] = None,
     at_epsilon: Annotated[list[float] | None, typer.Option(help="Show δ at this ε; repeat for more.")] = None,
     at_delta: Annotated[list[float] | None, typer.Option(help="Show ε at this δ; repeat for more.")] = None,

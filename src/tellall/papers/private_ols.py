@@ -18,6 +18,7 @@ import tellall as ta
 from tellall.core.errors import invalid
 from tellall.core.work import Progress, Tell
 from tellall.papers.claims import Array, Claim, Found, NamedCase, Paper, PaperPart, flips, holds_if, run_parts
+from tellall.papers.private_ols_baselines import BASELINES, baselines
 from tellall.papers.private_ols_index import INDEX
 from tellall.papers.private_ols_lemmas import LEMMAS, PARTS
 from tellall.report.paper import PaperRerun
@@ -85,6 +86,7 @@ CLAIMS = (
     Claim("choices", "the sketch against Gaussian noise in every scaling", "Fig. 2, Sec. 5, E-PO-8", _BEST,
           "{data}, ε = {epsilon:g}, exact law, {count} numbers of rows from {first:,} to {last:,}; every "
           "scaling that is usual", "its δ is the smaller at {said}", flips("not reproduced"), own_data=True),
+    *BASELINES,
     *LEMMAS,
 )
 # fmt: on
@@ -188,12 +190,17 @@ def rerun(
     def grown(stream: np.random.Generator, tell: Tell) -> Found:
         return (), growth(sets[0], plans[0].grown, plans[0].epsilon, plans[0].share, stream)
 
+    def others(index: int, stream: np.random.Generator, tell: Tell) -> Found:
+        data = sets[index]
+        return (), baselines(data.name, data.features, data.response)
+
     compared = ("noise", "projection", "projection, variance", "limit", "choices")
     places = range(len(plans))
     parts = [
         *(PaperPart(partial(second, index), 5, compared) for index in places),
         *(PaperPart(partial(third, index), 5, ("below", "recovered")) for index in places),
         PaperPart(grown, 1, ("growth", "constant error")),
+        *(PaperPart(partial(others, index), 3, ("baselines",)) for index in places),
         *PARTS,
     ]
     _, cases = run_parts(parts, rng, progress, PAPER.keys_about(about))

@@ -1,1 +1,1 @@
-"""Private least squares: three ways to release coefficients, each with its privacy profile."""
+"""Private least squares: five ways to release coefficients, each with its privacy profile."""

@@ -38,7 +38,8 @@ class ProjectedLeastSquares(SketchSolver):
 
     Notes
     -----
-    private-ols, Fig. 4 (after Sheffet), with the padded features *and* response in its last step (E-PO-3).
+    private-ols, Fig. 4, Sheffet's private ridge regression, with the padded features *and* response in its
+    last step (E-PO-3).
     It is sketched least squares on B̄ = [B; c2·I; 0], b̄ = [b; 0; c2], so the released solution has an exact
     Student t profile too, tighter than that of the projection.
 

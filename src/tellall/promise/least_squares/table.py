@@ -15,6 +15,7 @@ from tellall.core.checks import share
 from tellall.core.errors import NoAnswer, invalid
 from tellall.core.records import ENDLESS, Meaning, Record
 from tellall.promise.least_squares.base import PrivateLeastSquares
+from tellall.promise.least_squares.moments import AnalyzeGaussLeastSquares, WishartLeastSquares
 from tellall.promise.least_squares.noisy import GaussianLeastSquares
 from tellall.promise.least_squares.projected import ProjectedLeastSquares
 from tellall.promise.least_squares.sketched import SketchedLeastSquares
@@ -151,8 +152,9 @@ def standard_methods(
     """Returns each method calibrated to (ε, δ) on this data, ready for `profile_table`.
 
     The sketch takes the most rows that keep the promise (or `rows`); the noise is the least that keeps it.
-    Projected least squares is included if a public `row_bound` is given, with at least as many rows as the
-    sketch. A sketch that cannot keep the promise on this data is left out.
+    Three more are included if a public `row_bound` is given: projected least squares, with at least as many
+    rows as the sketch, and noisy second moments, Wishart and normal. A sketch that cannot keep the promise on
+    this data is left out.
     """
     sketched = None if rows is None else SketchedLeastSquares(rows)
     if sketched is None:
@@ -164,4 +166,6 @@ def standard_methods(
         width = np.shape(features)[1] if np.ndim(features) > 1 else 1
         count = max(0 if sketched is None else sketched.rows, width + 10)
         methods.append(ProjectedLeastSquares(count, epsilon, delta, row_bound))
+        methods.append(WishartLeastSquares(epsilon, delta, row_bound))
+        methods.append(AnalyzeGaussLeastSquares(epsilon, delta, row_bound))
     return tuple(methods)

@@ -12,6 +12,7 @@ from tellall.promise.privacy.projection import (
 )
 from tellall.promise.privacy.records import RecordInfluence, influence, pareto_frontier
 from tellall.promise.privacy.sketch import sketch_delta, sketch_pure_epsilon
+from tellall.promise.privacy.wishart import wishart_degrees, wishart_delta
 from tellall.release.profile import (
     PrivacyProfile,
     gaussian_delta,
@@ -39,4 +40,6 @@ __all__ = [
     "sketch_pure_epsilon",
     "square_loss_expectation",
     "unbounded_neighbour",
+    "wishart_degrees",
+    "wishart_delta",
 ]

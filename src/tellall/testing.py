@@ -19,7 +19,7 @@ from tellall.algebra.solvers.base import Solution
 from tellall.algebra.solvers.least_squares import BoxProblem
 from tellall.attack.reconstruct.attack import reconstruct
 from tellall.core.errors import InvalidInput, TellallError
-from tellall.people.columns import Column
+from tellall.people.codes import Column
 from tellall.people.dataset import Dataset, Public
 from tellall.release.equations import Evidence
 from tellall.release.linearise import evidence_of, linearise

@@ -14,7 +14,6 @@ from tellall.attack.baselines import (
     typical,
 )
 from tellall.attack.secret import Bit, Category, Real, Secret
-from tellall.release.sight import columns_used
 
 LINES = ta.Estimator("linear", block=2)
 
@@ -299,9 +298,9 @@ def test_columns_outside_are_those_that_no_statistic_uses():
     assert found.accuracy(truth) > 0.7
     assert outside([ta.Marginals(2)], public, truth, Bit()) is None  # every column is used
     where = ta.publish(people, BY_AREA, where="a = 1").statistic
-    assert columns_used(where, public) == {"area", "a"}
-    assert columns_used(ta.Estimator("linear", blocks=[["a", "b"]]), public) == {"a", "b"}
-    assert columns_used(ta.Predicates("xor", ways=2), public) == set(public.names)
+    assert where.columns_used(public) == {"area", "a"}
+    assert ta.Estimator("linear", blocks=[["a", "b"]]).columns_used(public) == {"a", "b"}
+    assert ta.Predicates("xor", ways=2).columns_used(public) == set(public.names)
 
 
 def test_everybody_with_equal_rows_has_one_chance_and_learns_nothing_from_folds():

@@ -60,7 +60,7 @@ def test_values_that_contradict_each_other_are_named():
     assert any("sex = f" in cell and cell.startswith("tables: ") for cell in found.clash)
     again = Outcome.from_plain(json.loads(json.dumps(found.to_plain())))
     assert (again.possible, again.clash) == (0, found.clash)
-    (said,) = _fitting({"name": "tables", "summary": found.as_json()})
+    (said,) = _fitting("tables", found)
     assert "cannot all be true" in said
     assert found.clash[0] in said
 
@@ -69,6 +69,7 @@ def test_values_that_contradict_each_other_are_named():
     ("number", "says"), [(None, ""), (1, "only one combination fits"), (3, "3 combinations fit")]
 )
 def test_the_page_tells_few_secrets(number, says):
-    said = list(_fitting({"name": "x", "summary": {"possible": number, "clash": [], "unknown": ""}}))
+    found = replace(outcome(PEOPLE, Planned("x", ta.Marginals(2), ())), possible=number)
+    said = list(_fitting("x", found))
     assert len(said) == bool(says)
     assert not says or says in said[0]

@@ -16,7 +16,7 @@ from tellall.algebra.operators.compose import RowScale, RowSelect
 from tellall.algebra.operators.moments import Moments
 from tellall.algebra.operators.rowfunction import RowFunction
 from tellall.people.areas import split
-from tellall.people.bits import Bits
+from tellall.people.codes import Bits
 from tellall.release.statistics.base import Statistic
 
 STATISTICS: dict[str, Statistic] = {

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tellall as ta
-from tellall.people.bits import group_rows
+from tellall.people.codes import group_rows
 from tellall.people.dataset import as_public
 
 

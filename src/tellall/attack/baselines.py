@@ -18,10 +18,9 @@ from tellall.attack.secret import Real, Secret
 from tellall.core.errors import CannotLinearise, invalid
 from tellall.core.work import doing, one_thread
 from tellall.people.areas import FEWEST
-from tellall.people.bits import Patterns, keys_of_rows
+from tellall.people.codes import Patterns, keys_of_rows
 from tellall.people.dataset import Public
 from tellall.release.numbers import power_of_two
-from tellall.release.sight import columns_used
 from tellall.release.statistics.base import Statistic
 
 __all__ = [
@@ -179,7 +178,7 @@ def outside(
     category only. An attacker who starts from it does not count twice what the release says.
     """
     true = _check(truth, public, secret)
-    used = set().union(*(columns_used(statistic, public) for statistic in statistics))
+    used = set().union(*(statistic.columns_used(public) for statistic in statistics))
     left = [name for name in public.names if name not in used]
     if not left or len(left) == len(public.names):
         return None

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from tellall.core.amounts import count_of
 from tellall.core.errors import invalid
-from tellall.people.bits import IntArray
+from tellall.people.codes import IntArray
 from tellall.people.columns import encode
 from tellall.people.dataset import Dataset
 

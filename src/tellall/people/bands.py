@@ -18,7 +18,8 @@ from tellall.core import files
 from tellall.core.errors import InvalidInput, invalid
 from tellall.core.records import VERSION, Meaning, Record, read
 from tellall.core.text import said
-from tellall.people.columns import MISSING, number_text
+from tellall.people.columns import MISSING
+from tellall.people.cuts import number_text
 from tellall.people.labels import Range, label_number, label_text, parse_range
 
 __all__ = [

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from decimal import Decimal
-from itertools import pairwise
-from typing import Any, final, overload
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from tellall.core.checks import is_whole
 from tellall.core.errors import invalid
-from tellall.people.bits import PACKED, Bits, IntArray
-from tellall.people.cuts import choose_cuts
+from tellall.people.codes import PACKED, Array, Bits, Column, IntArray, Numbers, is_code
+from tellall.people.cuts import choose_cuts, cut_labels, number_text
 from tellall.people.dates import cut_before, date_cut_labels, date_text, day_number, day_of_cut, roundest_date
 
 __all__ = [
@@ -25,22 +22,16 @@ __all__ = [
     "DROP_GAPS",
     "LARGEST_EXACT",
     "MISSING",
-    "Array",
     "Bins",
     "Collected",
-    "Column",
-    "Numbers",
     "coarsen",
     "collect",
     "common_length",
-    "cut_labels",
     "encode",
     "encode_secret",
     "from_matrix",
     "is_missing",
-    "is_number_text",
     "is_numeric",
-    "number_text",
     "plain_values",
     "telling",
     "where_known",
@@ -50,7 +41,6 @@ __all__ = [
 # One column of a table of people, encoded: every value a category, numbers also kept as numbers.
 
 Bins = int | Sequence[float | date | str]  # dates and their texts cut columns of dates
-Array = npt.NDArray[np.floating[Any]]
 
 DROP_GAPS = "--drop-gaps (in a plan: drop_gaps = true) leaves those people out, and the report says so."
 AS_NAMES = '--kind categories (in a plan: kind = "categories")'
@@ -60,42 +50,6 @@ MOST_CATEGORIES = 100  # of a secret; more are names, not groups
 DEFAULT_BINS = 10  # a number with more values is cut near its deciles
 LARGEST_EXACT = 2**53  # doubles do not hold every whole number above it
 MISSING = "missing"
-
-
-@dataclass(frozen=True)
-class Column:
-    """What the codes of one column mean.
-
-    Attributes
-    ----------
-    labels
-        The text of each category, in the order of the codes; missing values are a category of their own.
-    cuts
-        The cut points where a number was binned: category i holds cuts[i−1] < x ≤ cuts[i]; None otherwise.
-    gaps
-        Whether the last category stands for missing values.
-    parts
-        If categories were merged: for each finer category, its code here.
-    dates
-        Whether the numbers are dates, as days since 1970-01-01.
-    """
-
-    name: str
-    labels: tuple[str, ...]
-    cuts: tuple[float, ...] | None = None
-    gaps: bool = False
-    parts: tuple[int, ...] | None = None
-    dates: bool = False
-
-    @property
-    def cut_texts(self) -> tuple[str, ...]:
-        """The cut points as one would write them; none if nothing was cut."""
-        return tuple(map(date_text if self.dates else number_text, self.cuts or ()))
-
-    @property
-    def levels(self) -> int:
-        """The number of categories."""
-        return len(self.labels)
 
 
 def encode(
@@ -382,96 +336,6 @@ def _plain_cuts(name: str, bins: Bins, *, dates: bool) -> Any:
             raise invalid(f"bins of column '{name}'", "numbers, since the column holds no dates", bins)
         return bins
     return [day_of_cut(cut) if day is None else cut_before(day) for cut, day in zip(bins, days, strict=True)]
-
-
-def number_text(value: float) -> str:
-    """The shortest text that is exactly this number, without a decimal point if it is whole.
-
-    Examples
-    --------
-    >>> number_text(1234567.0), number_text(0.1), number_text(-0.0), number_text(1e300)
-    ('1234567', '0.1', '0', '1e+300')
-    """
-    return repr(float(value) + 0.0).removesuffix(".0")  # -0.0 + 0.0 is 0.0
-
-
-def is_number_text(text: str) -> bool:
-    """Whether a label is a number, as `number_text` writes it."""
-    return re.fullmatch(r"-?\d+(\.\d+)?(e[+-]?\d+)?", text) is not None
-
-
-def cut_labels(cuts: Sequence[float] | Array) -> tuple[str, ...]:
-    """The text of the categories between cut points."""
-    edges = tuple(map(number_text, cuts))
-    if not edges:
-        return ("all",)
-    between = (f"({low}, {high}]" for low, high in pairwise(edges))
-    return (f"≤ {edges[0]}", *between, f"> {edges[-1]}")
-
-
-# Numbers: the real values of columns; the values of bits are made from their codes on demand.
-
-
-@final
-class Numbers(Sequence[Array | None]):
-    """The real values of each column, None for text.
-
-    Parameters
-    ----------
-    codes
-        Columns × people.
-    others
-        The values of the columns whose codes are not their values, None for text, by index.
-
-    Examples
-    --------
-    >>> numbers = Numbers(Bits.of([[0, 1, 1], [1, 0, 0]]), {1: None})
-    >>> numbers[0].tolist(), numbers[1], len(numbers)
-    ([0.0, 1.0, 1.0], None, 2)
-    """
-
-    def __init__(self, codes: IntArray | Bits, others: Mapping[int, Array | None]) -> None:
-        self._codes, self._others = codes, dict(others)
-
-    @classmethod
-    def of(cls, columns: Sequence[Column], codes: IntArray | Bits, values: Sequence[Array | None]) -> Numbers:
-        """The values of each column, leaving out bits, whose values are their codes."""
-        if isinstance(values, Numbers) and values._codes is codes:
-            return values
-        pairs = enumerate(zip(columns, values, strict=True))
-        return cls(codes, {j: kept for j, (column, kept) in pairs if not is_code(column, codes[j], kept)})
-
-    @property
-    def nbytes(self) -> int:
-        """The memory in bytes, without the codes."""
-        return sum(values.nbytes for values in self._others.values() if values is not None)
-
-    def __len__(self) -> int:
-        return len(self._codes)
-
-    @overload
-    def __getitem__(self, index: int) -> Array | None: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[Array | None]: ...
-    def __getitem__(self, index: int | slice) -> Array | Sequence[Array | None] | None:
-        if isinstance(index, slice):
-            return [self[one] for one in range(len(self))[index]]
-        one = range(len(self))[index]
-        return self._others[one] if one in self._others else self._codes[one].astype(np.float64)
-
-    def take(self, codes: IntArray | Bits, people: IntArray) -> Numbers:
-        """The values of some of the people, given their codes."""
-        some = {j: None if values is None else values[people] for j, values in self._others.items()}
-        return Numbers(codes, some)
-
-    def choose(self, codes: IntArray | Bits, indices: Sequence[int]) -> Numbers:
-        """The values of some of the columns, given their codes."""
-        return Numbers(codes, {k: self._others[j] for k, j in enumerate(indices) if j in self._others})
-
-
-def is_code(column: Column, codes: IntArray, values: Array | None) -> bool:
-    """Whether these are bits whose values are their codes."""
-    return values is not None and column.labels == ("0", "1") and np.array_equal(codes, values)
 
 
 _ENTRIES = 2**24  # of an array examined at once

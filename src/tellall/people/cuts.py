@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
 from math import ceil, floor, isfinite, log10
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["choose_cuts"]
+__all__ = ["choose_cuts", "cut_labels", "is_number_text", "number_text"]
 
 Array = npt.NDArray[np.floating[Any]]
 
@@ -119,3 +121,28 @@ def _steps(width: float, *, whole: bool) -> Iterator[tuple[int, int]]:
         for tenths in _STEPS:
             if not whole or power > 0 or (power == 0 and tenths % 10 == 0):
                 yield tenths, power
+
+
+def number_text(value: float) -> str:
+    """The shortest text that is exactly this number, without a decimal point if it is whole.
+
+    Examples
+    --------
+    >>> number_text(1234567.0), number_text(0.1), number_text(-0.0), number_text(1e300)
+    ('1234567', '0.1', '0', '1e+300')
+    """
+    return repr(float(value) + 0.0).removesuffix(".0")  # -0.0 + 0.0 is 0.0
+
+
+def is_number_text(text: str) -> bool:
+    """Whether a label is a number, as `number_text` writes it."""
+    return re.fullmatch(r"-?\d+(\.\d+)?(e[+-]?\d+)?", text) is not None
+
+
+def cut_labels(cuts: Sequence[float] | Array) -> tuple[str, ...]:
+    """The text of the categories between cut points."""
+    edges = tuple(map(number_text, cuts))
+    if not edges:
+        return ("all",)
+    between = (f"({low}, {high}]" for low, high in pairwise(edges))
+    return (f"≤ {edges[0]}", *between, f"> {edges[-1]}")

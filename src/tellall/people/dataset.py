@@ -17,12 +17,20 @@ from tellall.core.checks import is_whole, whole
 from tellall.core.errors import InvalidInput, invalid
 from tellall.core.shown import InNotebook
 from tellall.core.work import Progress
-from tellall.people.bits import PACKED, Bits, IntArray, Patterns, group_rows, some_rows, take_people
-from tellall.people.columns import (
+from tellall.people.codes import (
+    PACKED,
     Array,
-    Bins,
+    Bits,
     Column,
+    IntArray,
     Numbers,
+    Patterns,
+    group_rows,
+    some_rows,
+    take_people,
+)
+from tellall.people.columns import (
+    Bins,
     coarsen,
     collect,
     common_length,

@@ -9,7 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from tellall.people.columns import MISSING, Array, is_missing, number_text
+from tellall.people.codes import Array
+from tellall.people.columns import MISSING, is_missing
+from tellall.people.cuts import number_text
 
 __all__ = ["GAPS", "TRUTH", "Range", "label_number", "label_text", "own_label", "parse_range"]
 

@@ -10,8 +10,7 @@ import numpy.typing as npt
 
 from tellall.core.errors import InvalidInput, invalid
 from tellall.people.bands import ColumnLabels, are_codes, is_band, is_below, refine, several
-from tellall.people.bits import IntArray
-from tellall.people.columns import Array, Column
+from tellall.people.codes import Array, Column, IntArray
 from tellall.people.dataset import Public
 from tellall.people.labels import GAPS, TRUTH, Range, label_number, parse_range
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from tellall.people.columns import Bins, Column
+from tellall.people.codes import Column
+from tellall.people.columns import Bins
 from tellall.people.dates import date_text
 
 __all__ = ["Shape"]

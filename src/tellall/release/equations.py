@@ -17,7 +17,7 @@ from tellall.algebra.operators.diagonal import BlockDiagonal
 from tellall.algebra.operators.sparse import Sparse
 from tellall.algebra.solvers.base import Enclosure, Gaps, enclose, row_space
 from tellall.core.errors import TellallError, invalid
-from tellall.people.bits import Patterns, group_rows
+from tellall.people.codes import Patterns, group_rows
 from tellall.release.numbers import NumberFacts, NumberRange, narrowest, power_of_two
 
 if TYPE_CHECKING:
@@ -557,6 +557,15 @@ class Evidence:
         """Whether some count has tighter bounds than zero and its group's size."""
         box = self.enclosure
         return not box.empty and bool((box.lower > 0).any() or (box.upper < self.system.size).any())
+
+    @property
+    def leaves_open(self) -> bool:
+        """Whether a search can add to the bounds: something is certain, and some count is not known yet."""
+        box = self.enclosure
+        if box.empty or not (box.lower < box.upper).any():
+            return False
+        certain = self.certain
+        return bool((np.isfinite(certain.low) | np.isfinite(certain.high)).any() or certain.gaps)
 
     def within(self, enclosure: Enclosure) -> Evidence:
         """The same with tighter bounds than propagation finds."""

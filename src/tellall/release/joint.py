@@ -17,7 +17,7 @@ from tellall.algebra.solvers.base import Gaps
 from tellall.core.checks import is_whole
 from tellall.core.errors import InvalidInput, invalid
 from tellall.people.bands import Bands, ColumnLabels, Refined, refine
-from tellall.people.columns import Column
+from tellall.people.codes import Column
 from tellall.people.dataset import Outline, Public
 from tellall.people.shape import Shape
 from tellall.release.equations import Certain

@@ -15,7 +15,8 @@ import numpy as np
 from tellall.algebra.operators.base import Array, Dense, IntArray
 from tellall.core.checks import is_whole
 from tellall.core.errors import InvalidInput, invalid
-from tellall.people.columns import Column, Numbers, cut_labels
+from tellall.people.codes import Column, Numbers
+from tellall.people.cuts import cut_labels
 from tellall.people.dataset import Dataset, Outline, Public
 from tellall.people.shape import Shape
 from tellall.release.equations import Equations, Facts, Possible, ReleaseEquations, Rows
@@ -33,7 +34,6 @@ __all__ = [
     "Seen",
     "Sight",
     "Strangers",
-    "columns_used",
     "fit_columns",
     "nothing",
     "see",
@@ -72,7 +72,6 @@ class Knowledge:
 
 
 EVERYTHING = Knowledge()
-_ASKED = 500  # columns up to which each is looked for in a statistic that does not list its own
 
 
 @dataclass(frozen=True)
@@ -177,6 +176,9 @@ class Seen(Inside):
     def comparable(self) -> Seen:
         return replace(self, statistic=self.statistic.comparable())
 
+    def columns_used(self, public: Public) -> set[str]:
+        return self.statistic.columns_used(self.part(public)) & set(public.names)
+
     def take(self, people: IntArray, public: Public) -> Seen:
         inner = self.statistic.take(people, self.part(public))
         return Seen(inner, replace(self.shape, people=people.size))
@@ -202,29 +204,6 @@ def seen_by(release: Release, view: Public) -> Statistic | None:
 def _columns_of(view: Public) -> tuple[Any, ...]:
     shape = view.shape
     return shape.names, shape.levels, shape.cuts
-
-
-def columns_used(statistic: Statistic, public: Public) -> set[str]:
-    """The public columns that occur in a statistic or say whom it is about; all of them if nobody knows."""
-    if isinstance(statistic, Among):
-        where = statistic.where.columns if isinstance(statistic.where, Condition) else frozenset[str]()
-        return columns_used(statistic.statistic, public) | (where & set(public.names))
-    if isinstance(statistic, Seen):
-        own = statistic.part(public)
-        return columns_used(statistic.statistic, own) & set(public.names)
-    if (needed := statistic.needs(public)) is not None:
-        return needed & set(public.names)
-    if tables := statistic.tables(public):
-        return {public.names[column] for chosen in tables for column in chosen}
-    size = statistic.size(public)
-    if len(public.names) > _ASKED:
-        return set(public.names)
-
-    def occurs(name: str) -> bool:
-        left = statistic.without([name], public)
-        return left is None or left[1].size < size
-
-    return {name for name in public.names if occurs(name)}
 
 
 def unknown_condition(among: Among, view: Public) -> str:

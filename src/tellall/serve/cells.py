@@ -16,7 +16,7 @@ from tellall.experiment.document import Audit
 from tellall.experiment.plans.attacker import people_of as people_in
 from tellall.experiment.plans.places import Place
 from tellall.experiment.trial import Planned
-from tellall.people.bits import IntArray
+from tellall.people.codes import IntArray
 from tellall.people.dataset import Dataset, Public
 from tellall.serve.cases import Case
 from tellall.serve.edits import index_of

@@ -145,7 +145,7 @@ def test_the_page_says_whether_columns_were_solved_for(protect, says):
     planned = Planned("x", ta.Marginals(2), (protect,))
     found = Trial(Setting(open_people(), attacker=attacker), (planned,)).run("least-squares")
     assert found.jointly == (("c1",) if says == "solved for" else ())
-    said = " ".join(_fitting({"name": "x", "summary": found.as_json()}))
+    said = " ".join(_fitting("x", found))
     assert "does not know c1" in said
     assert says in said
 

@@ -28,12 +28,14 @@ __all__ = [
     "check_vector",
     "enclose",
     "moved",
+    "only_solution",
     "row_space",
 ]
 
 Mask = npt.NDArray[np.bool_]
 Gaps = tuple[tuple[int, IntArray], ...]  # for each row: whole numbers that it cannot equal
 
+_PRIME = 2**31 - 1
 SETTLED = ("solved", "trusted")  # the words that come without advice
 
 
@@ -422,6 +424,47 @@ class Component(WholeSystem):
         for can, each in ((can_rise, rises), (can_fall, falls)):
             can[used] &= np.logical_and.reduceat(each, matrix.indptr[used])
         return can_fall, can_rise
+
+
+def only_solution(part: Component) -> Array | None:
+    """Returns the counts if exact values of this part determine them by linear algebra alone, else None.
+
+    Notes
+    -----
+    With E the rows of whole coefficients that have one possible value b, EᵀE is a matrix of whole numbers. It
+    is eliminated modulo a prime. If no pivot is missing, its determinant is not a multiple of the prime, so
+    it is not zero, and E x = b has at most one solution over all numbers. The candidate comes from floating
+    point and is checked in whole numbers. Both checks are exact.
+    """
+    n = part.columns.size
+    exact = np.flatnonzero(part.low == part.high)
+    if not n or exact.size < n:
+        return None
+    matrix = part.matrix[exact]
+    if (matrix.data != np.rint(matrix.data)).any():
+        return None
+    gram = (matrix.T @ matrix).toarray()
+    try:
+        x = np.rint(np.linalg.solve(gram, matrix.T @ part.low[exact]))
+    except np.linalg.LinAlgError:
+        return None
+    inside = ((x >= part.lower) & (x <= part.upper)).all()
+    return x if inside and part.fits(x) and _is_invertible(gram) else None
+
+
+def _is_invertible(matrix: Array) -> bool:
+    """Whether a matrix of whole numbers is invertible modulo a prime, and hence over all numbers."""
+    left = np.rint(matrix).astype(np.int64) % _PRIME
+    while left.size:
+        pivots = np.flatnonzero(left[:, 0])
+        if not pivots.size:
+            return False
+        chosen = left[pivots[0]].copy()
+        left[pivots[0]] = left[0]
+        inverse = pow(int(chosen[0]), -1, _PRIME)
+        factors = left[1:, :1] * inverse % _PRIME
+        left = (left[1:, 1:] - factors * chosen[1:]) % _PRIME
+    return True
 
 
 # Walks: further solutions from a known one, by moving one count and mending what that breaks.

@@ -9,8 +9,8 @@ from typing import final
 import numpy as np
 import numpy.typing as npt
 
-from tellall.algebra.operators.base import IntArray, LinearOperator
-from tellall.algebra.solvers.base import Array, Status
+from tellall.algebra.operators.base import Dense, IntArray, LinearOperator
+from tellall.algebra.solvers.base import Array, Component, Status
 from tellall.core.errors import invalid
 
 __all__ = [
@@ -18,6 +18,7 @@ __all__ = [
     "Exhaustive",
     "PreparedExhaustive",
     "WholeProblem",
+    "every_solution",
 ]
 
 _ROUND = 1e-7  # a bound this far past a whole number is that number
@@ -377,3 +378,11 @@ def _ways(solutions: Array, sizes: Array) -> list[int]:
         prod(comb(size, int(x)) for size, x in zip(groups, row, strict=True)) if groups else 1
         for row in solutions[:, several]
     ]
+
+
+def every_solution(part: Component, options: Exhaustive) -> Enumeration | None:
+    """Returns all solutions; None if there are too many to list."""
+    middle, half = (part.low + part.high) / 2, (part.high - part.low) / 2
+    problem = WholeProblem(Dense(part.matrix.toarray()), half, part.lower, part.upper, part.gaps)
+    found = options.prepare(problem).solve(middle)
+    return found if found.complete else None

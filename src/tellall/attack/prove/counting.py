@@ -12,8 +12,7 @@ import numpy as np
 from tellall.algebra.operators.base import Array, IntArray
 from tellall.algebra.operators.sparse import Sparse
 from tellall.algebra.solvers.base import Component, WholeSystem, enclose
-from tellall.algebra.solvers.exhaustive import Exhaustive
-from tellall.attack.prove.certify import every_solution
+from tellall.algebra.solvers.exhaustive import Exhaustive, every_solution
 from tellall.attack.prove.proof import Proof
 from tellall.attack.prove.ranges import Ranges
 from tellall.attack.secret import Code, Secret

@@ -15,8 +15,7 @@ import numpy as np
 from tellall.algebra.operators.base import Array, IntArray
 from tellall.algebra.operators.sparse import Sparse
 from tellall.algebra.solvers.base import Enclosure, Gaps, Mask, enclose
-from tellall.attack.prove.proof import Proof, prove, search_parts, with_open
-from tellall.attack.prove.search import Budget, Ends
+from tellall.attack.prove.proof import Budget, Ends, Proof, prove, search_parts, with_open
 from tellall.attack.secret import Code, Secret
 from tellall.core.amounts import count_of
 from tellall.people.dataset import Public

@@ -11,8 +11,7 @@ import numpy as np
 
 from tellall.algebra.operators.base import Array
 from tellall.algebra.solvers.base import Mask
-from tellall.attack.prove.proof import EFFORT
-from tellall.attack.prove.search import Budget
+from tellall.attack.prove.proof import EFFORT, Budget
 from tellall.release.equations import Evidence
 from tellall.release.numbers import power_of_two
 

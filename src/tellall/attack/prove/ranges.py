@@ -10,7 +10,7 @@ import numpy as np
 from tellall.algebra.operators.base import Array, IntArray
 from tellall.algebra.solvers.base import Component, Mask, WholeSystem, enclose
 from tellall.algebra.solvers.constraints import Wishes
-from tellall.attack.prove.search import WALKS, Budget, Search, list_solutions
+from tellall.attack.prove.proof import WALKS, Budget, Search, list_solutions
 from tellall.release.equations import Certain
 
 __all__ = ["Ranges", "find_ranges"]

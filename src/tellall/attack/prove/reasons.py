@@ -11,7 +11,7 @@ import numpy as np
 from tellall.algebra.operators.base import Array, IntArray
 from tellall.algebra.operators.sparse import Sparse
 from tellall.algebra.solvers.base import Enclosure, WholeSystem, enclose
-from tellall.attack.prove.search import Budget, Ends, settle
+from tellall.attack.prove.proof import Budget, Ends, settle
 from tellall.release.equations import Certain, Evidence
 
 __all__ = ["Premise", "contradicting_rows", "contradiction", "reasons_for"]

@@ -15,7 +15,7 @@ from tellall.algebra.operators.base import Array, IntArray
 from tellall.algebra.solvers.base import Status
 from tellall.attack.prove.counting import Count, count_rows
 from tellall.attack.prove.likely import maximum_entropy, random_starts, share_of_solutions
-from tellall.attack.prove.proof import EFFORT, check_effort
+from tellall.attack.prove.proof import EFFORT
 from tellall.attack.prove.ranges import Ranges, find_ranges
 from tellall.attack.prove.reasons import contradicting_rows
 from tellall.core.checks import is_whole, whole
@@ -368,7 +368,7 @@ def rows_from_tables(
     >>> found.unique, found.certain[0]
     (True, CertainRow(row=(0, 0, 1), least=1))
     """
-    effort, draws = check_effort(proof_effort), whole("draws", draws)
+    effort, draws = whole("proof_effort", proof_effort, 0), whole("draws", draws)
     told = [bands] if isinstance(bands, Bands) else list(bands)
     joint = join_releases(releases, people, told, may_be_missing)
     found = _ranges(joint, effort, interruptible=interruptible)

@@ -15,7 +15,7 @@ from tellall.algebra.operators.compose import Stack
 from tellall.algebra.solvers.base import Status
 from tellall.algebra.solvers.certificate import Survival
 from tellall.attack.prove.jointly import prove_releases
-from tellall.attack.prove.proof import EFFORT, Proof, check_effort, prove
+from tellall.attack.prove.proof import EFFORT, Proof, prove
 from tellall.attack.prove.reasons import Premise, contradiction, reasons_for
 from tellall.attack.reconstruct.decoders import (
     CONTRADICTION,
@@ -42,6 +42,7 @@ from tellall.attack.reconstruct.reals import (
 from tellall.attack.reconstruct.robust import survival_of
 from tellall.attack.secret import Code, Prior, Real, Secret, leave_undecided, members_of
 from tellall.core.amounts import digits, percent
+from tellall.core.checks import whole
 from tellall.core.errors import invalid
 from tellall.core.shown import InNotebook
 from tellall.people.dataset import Dataset, Public
@@ -341,7 +342,7 @@ def reconstruct(
         raise invalid("releases", "a Release or a list of them", releases)
     if not isinstance(decoder, str) or (decoder != "auto" and decoder not in DECODERS):
         raise invalid("decoder", f"one of 'auto', {', '.join(map(repr, DECODERS))}", decoder)
-    view, effort = as_view(public, chosen), check_effort(proof_effort)
+    view, effort = as_view(public, chosen), whole("proof_effort", proof_effort, 0)
     levels = sorted({release.levels for release in chosen})
     if len(levels) > 1:
         raise invalid("releases", "about the same secret", f"secrets of {levels} values (0: real numbers)")
@@ -385,7 +386,10 @@ def reconstruct_releases(
         moved = evidence if where is HOST else evidence.on(where)
         if proof is None:
             asked = public.shape
-            if known.missing is None and not known.may_include and all(r.shape == asked for r in releases):
+            same = known.missing is None and not known.may_include and all(r.shape == asked for r in releases)
+            if same and not evidence.leaves_open:
+                proof = Proof(evidence.enclosure, np.zeros(len(evidence.groups), dtype=bool))
+            elif same:
                 proof = prove(evidence, Secret.of(levels), effort, interruptible=interruptible)
             else:
                 proof = prove_releases(evidence, releases, public, known, effort, interruptible=interruptible)

@@ -12,8 +12,7 @@ from tellall.algebra.operators.base import Array
 from tellall.attack.reconstruct.attack import Reconstruction, reconstruct
 from tellall.core.checks import are_bits
 from tellall.core.errors import invalid
-from tellall.people.bits import group_rows
-from tellall.people.columns import Column
+from tellall.people.codes import Column, group_rows
 from tellall.people.dataset import Dataset, Public, unknown_name
 from tellall.people.shape import Shape
 from tellall.release.equations import Equations

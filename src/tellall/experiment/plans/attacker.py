@@ -10,7 +10,7 @@ import numpy as np
 
 from tellall.algebra.operators.base import IntArray
 from tellall.core.errors import InvalidInput
-from tellall.people.bits import keys_of_rows
+from tellall.people.codes import keys_of_rows
 from tellall.people.dataset import Dataset, Public, unknown_name
 from tellall.release.sight import EVERYTHING, Knowledge
 from tellall.release.statistics.among import Among, people_where

@@ -14,7 +14,8 @@ import numpy as np
 from tellall.core.errors import TellallError, invalid
 from tellall.core.records import VERSION
 from tellall.core.text import escape_marks, one_line
-from tellall.people.columns import DEFAULT_BINS, Bins, encode, is_missing, is_number_text
+from tellall.people.columns import DEFAULT_BINS, Bins, encode, is_missing
+from tellall.people.cuts import is_number_text
 from tellall.people.dataset import Dataset, Public, unknown_name
 from tellall.release import catalogue
 from tellall.release.statistics.base import numbers_of

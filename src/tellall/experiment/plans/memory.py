@@ -10,8 +10,7 @@ from tellall.algebra.operators.compose import MOST_ENTRIES, MOST_PLACES
 from tellall.attack.baselines import BLOCKED
 from tellall.experiment.plans.plan import Plan
 from tellall.people.areas import split
-from tellall.people.bits import PACKED
-from tellall.people.columns import Numbers
+from tellall.people.codes import PACKED, Numbers
 from tellall.people.dataset import Dataset
 from tellall.release.statistics.base import Statistic
 

@@ -19,7 +19,7 @@ from tellall.experiment.outcome import Outcome, add_up
 from tellall.experiment.plans.plan import Plan
 from tellall.experiment.trial import Planned, Setting, strongest
 from tellall.people.areas import area_seed, split, too_small
-from tellall.people.bits import IntArray
+from tellall.people.codes import IntArray
 from tellall.people.dataset import Dataset
 
 __all__ = [

@@ -32,8 +32,9 @@ from tellall.experiment.verdict import Limits, sensitive_codes
 from tellall.people import readers
 from tellall.people.areas import FEWEST, split, values_as_text
 from tellall.people.bands import Bands, ColumnCoding
-from tellall.people.columns import AS_NUMBER, Bins, is_number_text
+from tellall.people.columns import AS_NUMBER, Bins
 from tellall.people.counting.stored import Stored, scan
+from tellall.people.cuts import is_number_text
 from tellall.people.dataset import Dataset
 from tellall.release import catalogue
 from tellall.release.outputs import OutputFolder

@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tellall.core.errors import invalid
-from tellall.people.columns import Bins, Column, encode, encode_secret, is_missing
+from tellall.people.codes import Column
+from tellall.people.columns import Bins, encode, encode_secret, is_missing
 
 __all__ = [
     "Coding",

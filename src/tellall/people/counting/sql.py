@@ -28,7 +28,7 @@ def code_of(coding: Coding, kind: str, *, boolean: bool = False) -> str:
 
     Examples
     --------
-    >>> from tellall.people.columns import Column
+    >>> from tellall.people.codes import Column
     >>> code_of(Coding(Column("age", ("≤ 30", "> 30")), above=(30.5,)), "whole")
     '("age" > 30)::UTINYINT'
     """

@@ -13,7 +13,8 @@ import numpy as np
 from tellall.core.checks import whole
 from tellall.core.errors import InvalidInput, invalid
 from tellall.core.work import Progress
-from tellall.people.columns import LARGEST_EXACT, Bins, Column, why_left_out
+from tellall.people.codes import Column
+from tellall.people.columns import LARGEST_EXACT, Bins, why_left_out
 from tellall.people.counting.coding import Coding, StoredSubset, Values, code_cut, code_secret, code_values
 from tellall.people.counting.engine import LONGEST_TEXT, MOST_VALUES, Engine
 from tellall.people.counting.tally import Counts, with_secret

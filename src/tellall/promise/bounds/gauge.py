@@ -14,7 +14,7 @@ from tellall.algebra.operators.base import Array, LinearOperator
 from tellall.algebra.operators.compose import Stack
 from tellall.core.errors import invalid
 from tellall.core.records import Record
-from tellall.people.bits import group_rows
+from tellall.people.codes import group_rows
 from tellall.people.dataset import Dataset, Public, as_public
 from tellall.promise.bounds.limit import Separation, accuracy_limit, separation
 from tellall.promise.bounds.prediction import predict

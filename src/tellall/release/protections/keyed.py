@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from tellall.core.checks import above_zero, is_whole, share
 from tellall.core.errors import invalid
-from tellall.people.bits import group_rows
+from tellall.people.codes import group_rows
 from tellall.people.dataset import Dataset, Public
 from tellall.release.protections.discrete import Finite, LatticeNoise
 from tellall.release.protections.key_tables import common_law, error_of, read_key_table

@@ -138,6 +138,10 @@ class Among(Inside):
     def as_plain(self) -> dict[str, Any]:
         raise invalid("statistic", "of everybody, to be saved as it is", "one of some of the people")
 
+    def columns_used(self, public: Public) -> set[str]:
+        where = self.where.columns if isinstance(self.where, Condition) else frozenset[str]()
+        return self.statistic.columns_used(public) | (where & set(public.names))
+
     def comparable(self) -> Among:
         return replace(self, statistic=self.statistic.comparable())
 

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from tellall.algebra.operators.base import Array, Device, IntArray, Packed
 from tellall.core.checks import is_whole, whole
 from tellall.core.errors import InvalidInput, invalid
-from tellall.people.bits import PACKED
+from tellall.people.codes import PACKED
 from tellall.people.dataset import Dataset, Outline, Public
 from tellall.release.equations import Equations
 
@@ -47,6 +47,7 @@ SCALES = ("counts", "fractions")
 Ways = int | tuple[int, ...]  # columns of a table including the secret; several for totals and subtotals
 
 MOST_CELLS = 50_000_000  # of all tables together
+_ASKED = 500  # columns up to which each is looked for in a statistic that does not list its own
 
 Factor = npt.NDArray[np.float32] | Packed  # rows of bits whose products are taken
 
@@ -176,6 +177,22 @@ class Statistic(ABC):
         By default nothing is left.
         """
         return None
+
+    def columns_used(self, public: Public) -> set[str]:
+        """The public columns that occur in it or say whom it is about; all of them if nobody knows."""
+        if (needed := self.needs(public)) is not None:
+            return needed & set(public.names)
+        if tables := self.tables(public):
+            return {public.names[column] for chosen in tables for column in chosen}
+        if len(public.names) > _ASKED:
+            return set(public.names)
+        size = self.size(public)
+
+        def occurs(name: str) -> bool:
+            left = self.without([name], public)
+            return left is None or left[1].size < size
+
+        return {name for name in public.names if occurs(name)}
 
     def in_unit(self, unit: float, values: Array, noise: Noise) -> tuple[Statistic, Array, Noise] | None:
         """The statistic, its values and the law of their errors if a real secret is measured in this unit.

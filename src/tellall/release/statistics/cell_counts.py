@@ -15,7 +15,7 @@ from tellall.algebra.operators.sparse import Sparse
 from tellall.core.checks import is_whole, whole
 from tellall.core.errors import invalid
 from tellall.people.bands import Bands, most_at_once
-from tellall.people.bits import group_rows
+from tellall.people.codes import group_rows
 from tellall.people.dataset import Dataset, Public
 from tellall.people.matching import layers_of
 from tellall.release.equations import Equations

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from tellall.algebra.operators.base import IntArray
 from tellall.core.checks import are_bits
 from tellall.core.errors import InvalidInput, invalid
-from tellall.people.columns import Column
+from tellall.people.codes import Column
 from tellall.people.dataset import Outline, Public, unknown_name
 from tellall.people.dates import day_number
 

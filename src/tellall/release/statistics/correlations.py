@@ -11,7 +11,7 @@ import numpy as np
 from tellall.algebra.operators.base import Array, Dense
 from tellall.core.checks import one_of
 from tellall.core.errors import invalid
-from tellall.people.bits import group_rows
+from tellall.people.codes import group_rows
 from tellall.people.dataset import Dataset, Outline, Public
 from tellall.release.equations import Equations
 from tellall.release.statistics.base import Statistic, check_sets, numbers_of

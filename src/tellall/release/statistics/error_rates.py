@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from tellall.algebra.operators.base import Array, Dense, IntArray
 from tellall.core.errors import InvalidInput, invalid
-from tellall.people.bits import group_rows
+from tellall.people.codes import group_rows
 from tellall.people.dataset import Dataset, Public
 from tellall.release.equations import Equations
 from tellall.release.statistics.base import Statistic, check_scale

@@ -13,7 +13,7 @@ import numpy as np
 from tellall.algebra.operators.base import Array, Dense, IntArray
 from tellall.core.checks import at_least_zero, whole
 from tellall.core.errors import invalid
-from tellall.people.bits import Patterns, group_rows
+from tellall.people.codes import Patterns, group_rows
 from tellall.people.dataset import Dataset, Outline, Public, left_out_note
 from tellall.release.equations import COUNT_FLOOR, Equations
 from tellall.release.statistics.base import Statistic, check_sets

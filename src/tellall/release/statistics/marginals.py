@@ -17,7 +17,7 @@ from tellall.algebra.operators.moments import Moments, subset_rank
 from tellall.algebra.operators.sparse import Sparse
 from tellall.core.checks import whole
 from tellall.core.errors import CannotLinearise, invalid
-from tellall.people.bits import group_rows
+from tellall.people.codes import group_rows
 from tellall.people.counting.stored import Stored
 from tellall.people.dataset import Dataset, Outline, Public
 from tellall.release.equations import Equations

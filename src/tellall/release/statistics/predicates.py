@@ -18,7 +18,7 @@ from tellall.algebra.operators.moments import Moments
 from tellall.algebra.operators.rowfunction import RowFunction, row_values
 from tellall.core.checks import is_whole, whole
 from tellall.core.errors import invalid
-from tellall.people.bits import Bits, group_rows
+from tellall.people.codes import Bits, group_rows
 from tellall.people.dataset import Dataset, Outline, Public
 from tellall.release.equations import Equations
 from tellall.release.statistics.base import (

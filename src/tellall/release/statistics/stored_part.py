@@ -8,7 +8,7 @@ import numpy as np
 
 from tellall.algebra.operators.base import Array, IntArray
 from tellall.core.errors import invalid
-from tellall.people.columns import Column
+from tellall.people.codes import Column
 from tellall.people.counting.coding import Coding, StoredSubset
 from tellall.people.counting.stored import Stored
 from tellall.people.dataset import Public

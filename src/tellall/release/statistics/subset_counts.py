@@ -14,7 +14,7 @@ import numpy.typing as npt
 from tellall.algebra.operators.base import Array, Dense, IntArray, LinearOperator
 from tellall.algebra.operators.sparse import Sparse
 from tellall.core.errors import invalid
-from tellall.people.bits import group_rows
+from tellall.people.codes import group_rows
 from tellall.people.dataset import Dataset, Outline, Public
 from tellall.release.equations import Equations
 from tellall.release.statistics.base import Statistic, check_scale

@@ -10,7 +10,7 @@ import numpy as np
 from tellall.algebra.operators.base import Array, IntArray
 from tellall.algebra.operators.sparse import Sparse
 from tellall.core.errors import invalid
-from tellall.people.bits import group_rows
+from tellall.people.codes import group_rows
 from tellall.people.dataset import Dataset, Outline, Public
 from tellall.release.equations import COUNT_FLOOR, Equations
 from tellall.release.statistics.base import Statistic, numbers_of

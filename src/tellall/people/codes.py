@@ -1,22 +1,28 @@
-"""Bits: columns of bits, packed. Patterns: the distinct rows of a table of people, and who has which."""
+"""People in codes: columns and their numbers, columns of bits that are packed, and the distinct rows."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import Any, final
+from typing import Any, final, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from tellall.core.errors import invalid
+from tellall.people.cuts import number_text
+from tellall.people.dates import date_text
 
 __all__ = [
     "PACKED",
+    "Array",
     "Bits",
+    "Column",
+    "Numbers",
     "Patterns",
     "group_rows",
+    "is_code",
     "keys_of_rows",
     "some_rows",
     "take_people",
@@ -24,6 +30,7 @@ __all__ = [
 
 # Bits: columns of bits, packed eight people to a byte, that can be read like an array of codes.
 
+Array = npt.NDArray[np.floating[Any]]
 IntArray = npt.NDArray[np.integer[Any]]
 Bytes = npt.NDArray[np.uint8]
 Words = npt.NDArray[np.uint64]
@@ -281,3 +288,104 @@ def _sums_of_eight(key: Words) -> Words:
     """The sum of the keys of up to eight columns of bits for each of the 256 choices of bits."""
     chosen = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1, bitorder="little")
     return np.asarray(chosen[:, : key.size].astype(np.uint64) @ key)
+
+
+# Columns: what codes mean, and the numbers behind them.
+
+
+@dataclass(frozen=True)
+class Column:
+    """What the codes of one column mean.
+
+    Attributes
+    ----------
+    labels
+        The text of each category, in the order of the codes; missing values are a category of their own.
+    cuts
+        The cut points where a number was binned: category i holds cuts[i−1] < x ≤ cuts[i]; None otherwise.
+    gaps
+        Whether the last category stands for missing values.
+    parts
+        If categories were merged: for each finer category, its code here.
+    dates
+        Whether the numbers are dates, as days since 1970-01-01.
+    """
+
+    name: str
+    labels: tuple[str, ...]
+    cuts: tuple[float, ...] | None = None
+    gaps: bool = False
+    parts: tuple[int, ...] | None = None
+    dates: bool = False
+
+    @property
+    def cut_texts(self) -> tuple[str, ...]:
+        """The cut points as one would write them; none if nothing was cut."""
+        return tuple(map(date_text if self.dates else number_text, self.cuts or ()))
+
+    @property
+    def levels(self) -> int:
+        """The number of categories."""
+        return len(self.labels)
+
+
+@final
+class Numbers(Sequence[Array | None]):
+    """The real values of each column, None for text.
+
+    Parameters
+    ----------
+    codes
+        Columns × people.
+    others
+        The values of the columns whose codes are not their values, None for text, by index.
+
+    Examples
+    --------
+    >>> numbers = Numbers(Bits.of([[0, 1, 1], [1, 0, 0]]), {1: None})
+    >>> numbers[0].tolist(), numbers[1], len(numbers)
+    ([0.0, 1.0, 1.0], None, 2)
+    """
+
+    def __init__(self, codes: IntArray | Bits, others: Mapping[int, Array | None]) -> None:
+        self._codes, self._others = codes, dict(others)
+
+    @classmethod
+    def of(cls, columns: Sequence[Column], codes: IntArray | Bits, values: Sequence[Array | None]) -> Numbers:
+        """The values of each column, leaving out bits, whose values are their codes."""
+        if isinstance(values, Numbers) and values._codes is codes:
+            return values
+        pairs = enumerate(zip(columns, values, strict=True))
+        return cls(codes, {j: kept for j, (column, kept) in pairs if not is_code(column, codes[j], kept)})
+
+    @property
+    def nbytes(self) -> int:
+        """The memory in bytes, without the codes."""
+        return sum(values.nbytes for values in self._others.values() if values is not None)
+
+    def __len__(self) -> int:
+        return len(self._codes)
+
+    @overload
+    def __getitem__(self, index: int) -> Array | None: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Array | None]: ...
+    def __getitem__(self, index: int | slice) -> Array | Sequence[Array | None] | None:
+        if isinstance(index, slice):
+            return [self[one] for one in range(len(self))[index]]
+        one = range(len(self))[index]
+        return self._others[one] if one in self._others else self._codes[one].astype(np.float64)
+
+    def take(self, codes: IntArray | Bits, people: IntArray) -> Numbers:
+        """The values of some of the people, given their codes."""
+        some = {j: None if values is None else values[people] for j, values in self._others.items()}
+        return Numbers(codes, some)
+
+    def choose(self, codes: IntArray | Bits, indices: Sequence[int]) -> Numbers:
+        """The values of some of the columns, given their codes."""
+        return Numbers(codes, {k: self._others[j] for k, j in enumerate(indices) if j in self._others})
+
+
+def is_code(column: Column, codes: IntArray, values: Array | None) -> bool:
+    """Whether these are bits whose values are their codes."""
+    return values is not None and column.labels == ("0", "1") and np.array_equal(codes, values)

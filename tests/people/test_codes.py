@@ -10,10 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tellall as ta
-from tellall.people import bits as bits_room
+from tellall.people import codes as codes_room
 from tellall.people import columns as collecting
-from tellall.people.bits import Bits, group_rows, take_people
-from tellall.people.columns import Numbers
+from tellall.people.codes import Bits, Numbers, group_rows, take_people
 from tellall.people.dataset import Public
 
 SIZES = st.tuples(st.integers(1, 20), st.integers(1, 70), st.integers(0, 99))
@@ -62,7 +61,7 @@ def test_what_lies_beyond_the_last_person_is_ignored() -> None:
 def test_equal_hashes_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
     codes = drawn((6, 40, 3))
     wanted = group_rows(codes).index
-    monkeypatch.setattr(bits_room, "_hashed", lambda some, seed: np.zeros(some.shape[1], dtype=np.uint64))
+    monkeypatch.setattr(codes_room, "_hashed", lambda some, seed: np.zeros(some.shape[1], dtype=np.uint64))
     for table in (codes, Bits.of(codes)):  # as if all had collided
         pairs = set(zip(group_rows(table).index.tolist(), wanted.tolist(), strict=True))
         assert len(pairs) == wanted.max() + 1
@@ -76,7 +75,7 @@ def test_people_alike_in_the_first_columns_are_told_apart_by_the_others(
     codes = rng.integers(0, 2, (19, 60))[:, rng.integers(0, 60, 100)]  # some people twice and more
     codes[:3] = 0
     _, wanted = np.unique(codes, axis=1, return_inverse=True)
-    monkeypatch.setattr(bits_room, "_FIRST", first)
+    monkeypatch.setattr(codes_room, "_FIRST", first)
     for table in (codes, Bits.of(codes)):
         found = group_rows(table)
         pairs = set(zip(found.index.tolist(), wanted.ravel().tolist(), strict=True))

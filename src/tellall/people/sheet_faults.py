@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import IO
 from xml.etree import ElementTree
 
-__all__ = ["SheetFaults", "faults_of"]
+__all__ = ["SheetFaults", "column_number", "faults_of"]
 
 _CELL = re.compile(r"([A-Z]{1,3})([1-9][0-9]{0,6})")
 
@@ -67,7 +67,7 @@ def _unread_cell(row: ElementTree.Element, line: int) -> str:
             place = _CELL.fullmatch(where.upper())
             if place is None or int(place[2]) != line:
                 return f"Line {line:,} holds a cell of another line."
-            column = _number(place[1])
+            column = column_number(place[1])
         if column <= before:
             return f"Line {line:,} holds a cell twice, or out of order."
         value = parts.get("v")
@@ -77,12 +77,12 @@ def _unread_cell(row: ElementTree.Element, line: int) -> str:
     return ""
 
 
-def _number(letters: str) -> int:
+def column_number(letters: str) -> int:
     """The number of a column.
 
     Examples
     --------
-    >>> _number("A"), _number("Z"), _number("AA"), _number("XFD")
+    >>> column_number("A"), column_number("Z"), column_number("AA"), column_number("XFD")
     (1, 26, 27, 16384)
     """
     number = 0

@@ -27,7 +27,19 @@ from tellall.core.errors import InvalidInput, invalid
 from tellall.core.text import said_safely
 from tellall.people.sheet_faults import faults_of
 
-__all__ = ["SHEETS", "TEXTS", "Sheet", "decoded", "encoding_of", "in_utf8", "read_cells", "read_sheet"]
+__all__ = [
+    "SHEETS",
+    "TEXTS",
+    "Sheet",
+    "check_packed",
+    "decoded",
+    "encoding_of",
+    "in_utf8",
+    "read_book",
+    "read_cells",
+    "read_sheet",
+    "read_text_of",
+]
 
 TEXTS = (".csv", ".tsv", ".tab", ".txt")
 SHEETS = (".xlsx", ".xlsm")
@@ -232,6 +244,18 @@ def decoded(raw: bytes) -> tuple[str, str]:
         return raw.decode("cp1252", errors="replace"), "Windows-1252"
 
 
+def read_text_of(file: Path, largest: int = _LARGEST) -> str:
+    """The text of a file in any of the usual encodings, packed or not, of at most `largest` bytes."""
+    try:
+        text, _ = decoded(_unpacked(file, largest, what="table"))
+    except UnicodeDecodeError as error:
+        raise invalid("table", "text", file, f"Byte {error.start} is not.") from None
+    if "\0" in text:
+        line = text.count("\n", 0, text.index("\0")) + 1
+        raise invalid("table", "text", file, f"Line {line:,} holds a zero byte.")
+    return text
+
+
 def read_cells(path: str | Path, *, sheet: str | None = None) -> list[list[Any]]:
     """The cells of each line of a CSV file (also .csv.gz) or of a sheet, by default the first shown."""
     file = Path(path)
@@ -240,13 +264,7 @@ def read_cells(path: str | Path, *, sheet: str | None = None) -> list[list[Any]]
         return read_sheet(file, sheet).lines
     if ending not in TEXTS:
         raise invalid("table", f"a file ending in {', '.join((*TEXTS, *SHEETS))}", file)
-    try:
-        text, _ = decoded(_unpacked(file, what="table"))
-    except UnicodeDecodeError as error:
-        raise invalid("table", "text", file, f"Byte {error.start} is not.") from None
-    if "\0" in text:
-        line = text.count("\n", 0, text.index("\0")) + 1
-        raise invalid("table", "text", file, f"Line {line:,} holds a zero byte.")
+    text = read_text_of(file)
     first = text.splitlines()[0] if text.strip() else ""
     delimiter = "\t" if ending in (".tsv", ".tab") else max(",;\t|", key=first.count)
     lines: list[list[Any]] = []
@@ -290,6 +308,10 @@ class Sheet:
         How many of its lines are hidden; they are read as well.
     others
         The other sheets with something in them, each with its first line that is not empty.
+    percent
+        The line and column, from 0, of each number that is shown as a percentage; the cell holds a share.
+    unread
+        Why it was not read, in a sentence; empty if it was.
     """
 
     name: str
@@ -297,6 +319,8 @@ class Sheet:
     merged: tuple[str, ...]
     hidden: int
     others: Mapping[str, list[Any]]
+    percent: frozenset[tuple[int, int]] = frozenset()
+    unread: str = ""
 
 
 def read_sheet(file: Path, name: str | None = None) -> Sheet:
@@ -304,6 +328,62 @@ def read_sheet(file: Path, name: str | None = None) -> Sheet:
 
     How large a sheet says that it is counts for nothing: programs that add lines leave the old size behind.
     """
+    with _opened(file) as book:
+        pages = {page.title: page for page in book.worksheets}
+        if name is not None and name not in pages:
+            raise invalid("sheet", f"a sheet of {file.name}", name)
+        shown = [title for title, page in pages.items() if page.sheet_state == "visible"]
+        chosen = name or (shown or list(pages))[0]
+        with pages[chosen]._get_source() as source:
+            faults = faults_of(source)
+        if faults.unread:
+            raise invalid("table", "a spreadsheet whose cells can all be read", file, faults.unread)
+        lines = list(_lines_of(pages[chosen], file))
+        firsts = {title: _first_line(page, file) for title, page in pages.items() if title != chosen}
+        others = {title: line for title, line in firsts.items() if line}
+        return Sheet(chosen, lines, faults.merged, faults.hidden, others)
+
+
+def read_book(file: Path, most: int = _MOST_CELLS) -> Iterator[Sheet]:
+    """Yields every sheet of a workbook, hidden ones too, of at most `most` cells each.
+
+    A sheet that cannot be read, or is larger, has no lines and says why.
+    """
+    with _opened(file) as book:
+        for page in book.worksheets:
+            with page._get_source() as source:
+                faults = faults_of(source)
+            try:
+                if faults.unread:
+                    raise InvalidInput(faults.unread)
+                lines, percent = _with_formats(page, most)
+            except InvalidInput as error:
+                yield Sheet(page.title, [], (), 0, {}, unread=str(error))
+                continue
+            yield Sheet(page.title, lines, faults.merged, faults.hidden, {}, percent)
+
+
+def _with_formats(page: Any, most: int) -> tuple[list[list[Any]], frozenset[tuple[int, int]]]:
+    """The cells of each line of a page, and where numbers are shown as percentages."""
+    page.reset_dimensions()
+    lines: list[list[Any]] = []
+    percent = set()
+    cells = filled = 0
+    for row in page.iter_rows():
+        cells += len(row)
+        filled += sum(cell.value is not None for cell in row)
+        if filled > most or cells > _MOST_CELLS or len(lines) >= _MOST_LINES:
+            raise InvalidInput(f"It has more than {most:,} cells.")
+        lines.append([cell.value for cell in row])
+        for column, cell in enumerate(row):
+            if isinstance(cell.value, int | float) and "%" in str(cell.number_format):
+                percent.add((len(lines) - 1, column))
+    return lines, frozenset(percent)
+
+
+@contextmanager
+def _opened(file: Path) -> Iterator[Any]:
+    """A workbook, open; its faults are told as errors about the table."""
     if find_spec("openpyxl") is None:
         raise InvalidInput(
             "Reading .xlsx files needs openpyxl. Install it with: pip install 'tellall[excel]'"
@@ -312,24 +392,12 @@ def read_sheet(file: Path, name: str | None = None) -> Sheet:
         raise invalid("table", "a file that exists", file)
     import openpyxl
 
-    _refuse_large(file)
+    check_packed(file, "worksheets/")
     try:
         with file.open("rb") as raw:
             book = openpyxl.load_workbook(raw, read_only=True, data_only=True, keep_links=False)
-            pages = {page.title: page for page in book.worksheets}
-            if name is not None and name not in pages:
-                raise invalid("sheet", f"a sheet of {file.name}", name)
-            shown = [title for title, page in pages.items() if page.sheet_state == "visible"]
-            chosen = name or (shown or list(pages))[0]
-            with pages[chosen]._get_source() as source:
-                faults = faults_of(source)
-            if faults.unread:
-                raise invalid("table", "a spreadsheet whose cells can all be read", file, faults.unread)
-            lines = list(_lines_of(pages[chosen], file))
-            firsts = {title: _first_line(page, file) for title, page in pages.items() if title != chosen}
-            others = {title: line for title, line in firsts.items() if line}
-            return Sheet(chosen, lines, faults.merged, faults.hidden, others)
-    except (InvalidInput, MemoryError):
+            yield book
+    except (InvalidInput, MemoryError, GeneratorExit):
         raise
     except Exception as error:  # a foreign format can break its reader in any way
         why = f"It is damaged, or no workbook: openpyxl failed with {said_safely(error)}."
@@ -353,16 +421,16 @@ def _first_line(page: Any, file: Path) -> list[Any]:
     return next((line for line in _lines_of(page, file) if any(value is not None for value in line)), [])
 
 
-def _refuse_large(file: Path) -> None:
-    """Refuses a spreadsheet (a packed folder) that unpacks to more than the limit."""
+def check_packed(file: Path, apart: str, what: str = "spreadsheet", whole: str = "workbook") -> None:
+    """Refuses a packed folder that unpacks to more than the limit; parts named `apart` may be large."""
     try:
         with zipfile.ZipFile(file) as parts:
             sizes = [(part.filename, part.file_size) for part in parts.infolist()]
     except (zipfile.BadZipFile, OSError):
-        why = "It is no whole workbook: it was cut off, damaged, or is another kind of file."
-        raise invalid("table", "a readable spreadsheet", file, why) from None
+        why = f"It is no whole {whole}: it was cut off, damaged, or is another kind of file."
+        raise invalid("table", f"a readable {what}", file, why) from None
     most = _most_unpacked(file.stat().st_size, _LARGEST_SHEETS)
     if sum(size for _, size in sizes) > most:
         raise invalid("table", _unpacked_rule(most), file)
-    if any(size > _LARGEST for name, size in sizes if "worksheets/" not in name):
-        raise invalid("table", f"a spreadsheet with at most {_LARGEST >> 20} MB of different texts", file)
+    if any(size > _LARGEST for name, size in sizes if apart not in name):
+        raise invalid("table", f"a {what} with at most {_LARGEST >> 20} MB of different texts", file)

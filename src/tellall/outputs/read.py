@@ -1,0 +1,125 @@
+"""Reads outputs from a file or a folder, whatever kinds of files it holds; nothing in them is ever run."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+from tellall.core.errors import InvalidInput, TellallError, invalid
+from tellall.core.text import one_line
+from tellall.outputs.delimited import read_delimited
+from tellall.outputs.found import FittedModel, FoundOutputs, FoundTable
+from tellall.outputs.layout import Page, tables_on
+from tellall.outputs.workbooks import read_workbook
+from tellall.people.sheets import SHEETS
+from tellall.release.outputs import NotRead
+
+__all__ = ["ENDINGS_OF_OUTPUTS", "read_outputs"]
+
+_MOST_FILES = 10_000
+_MOST_OUTPUTS = 10_000
+
+Reader = Callable[[Path, str], Iterable["Page | FittedModel | NotRead"]]
+
+_READERS: dict[str, Reader] = {
+    **dict.fromkeys((".csv", ".tsv", ".tab", ".csv.gz", ".tsv.gz", ".tab.gz"), read_delimited),
+    **dict.fromkeys(SHEETS, read_workbook),
+}
+ENDINGS_OF_OUTPUTS = tuple(_READERS)
+_PICTURE = "a picture: what it shows is not read"
+_OTHERS = {
+    **dict.fromkeys((".png", ".jpg", ".jpeg", ".svg", ".gif", ".tif", ".tiff", ".bmp", ".eps"), _PICTURE),
+    ".pdf": "a PDF, which holds no cells: ask for its tables as a file",
+    ".xls": "a workbook of an old kind: save it as .xlsx",
+    ".doc": "a document of an old kind: save it as .docx",
+    ".zip": "a packed folder: unpack it first",
+}
+_SYSTEM = {"thumbs.db", "desktop.ini", "__macosx"}
+
+
+def read_outputs(path: str | Path) -> FoundOutputs:
+    """The tables and models in a file, or in all files of a folder and below, by name.
+
+    What cannot be read is listed in ``skipped`` with the reason: pictures, notes, files of other kinds. Links
+    are not followed, and hidden files are passed over. Sizes are limited.
+    """
+    root = Path(path)
+    if root.is_file():
+        return _together(_read_file(root, root.name))
+    if not root.is_dir():
+        raise invalid("outputs", "a file or a folder that exists", root)
+    found: list[FittedModel | FoundTable | NotRead] = []
+    for file in _files_below(root):
+        found += _read_file(file, file.relative_to(root).as_posix())
+        if len(found) > _MOST_OUTPUTS:
+            raise invalid("outputs", f"a folder of at most {_MOST_OUTPUTS:,} outputs", root)
+    return _together(found)
+
+
+def _together(found: Iterable[FittedModel | FoundTable | NotRead]) -> FoundOutputs:
+    listed = list(found)
+    return FoundOutputs(
+        tuple(each for each in listed if isinstance(each, FoundTable)),
+        tuple(each for each in listed if isinstance(each, FittedModel)),
+        tuple(each for each in listed if isinstance(each, NotRead)),
+    )
+
+
+def _files_below(root: Path) -> list[Path]:
+    """The files of a folder and below, by name; hidden ones left out, links not followed."""
+    found: list[Path] = []
+    for folder, inner, names in os.walk(root, followlinks=False):
+        inner[:] = sorted(name for name in inner if not _is_hidden(name))
+        found += [Path(folder) / name for name in names if not _is_hidden(name)]
+        if len(found) > _MOST_FILES:
+            raise invalid("outputs", f"a folder of at most {_MOST_FILES:,} files", root)
+    return sorted(found)
+
+
+def _is_hidden(name: str) -> bool:
+    return name.startswith((".", "~$")) or name.lower() in _SYSTEM
+
+
+def _ending(file: Path) -> str:
+    ending = file.suffix.lower()
+    return "".join(file.suffixes[-2:]).lower() if ending == ".gz" else ending
+
+
+def _read_file(file: Path, name: str) -> Iterator[FittedModel | FoundTable | NotRead]:
+    """Yields what a file holds, or why it cannot be read."""
+    shown = one_line(name, 200)
+    ending = _ending(file)
+    read = _READERS.get(ending)
+    if file.is_symlink():
+        yield NotRead(shown, "a link to another file: links are not followed")
+    elif read is None:
+        kind = f"files ending in {one_line(ending, 20)} are not read" if ending else "of an unknown kind"
+        yield NotRead(shown, _OTHERS.get(ending, kind))
+    else:
+        nothing = True
+        try:
+            for found in read(file, shown):
+                for each in _outputs_of(found, shown):
+                    nothing = False
+                    yield each
+        except TellallError as error:
+            nothing = False
+            yield NotRead(shown, one_line(str(error), 300))
+        except OSError as error:
+            nothing = False
+            yield NotRead(shown, f"it cannot be opened: {one_line(error.strerror or 'unknown', 80)}")
+        if nothing:
+            yield NotRead(shown, "no table and no model was found in it")
+
+
+def _outputs_of(
+    found: Page | FittedModel | NotRead, name: str
+) -> Iterator[FittedModel | FoundTable | NotRead]:
+    if not isinstance(found, Page):
+        yield found
+        return
+    try:
+        yield from tables_on(found)
+    except InvalidInput as error:
+        yield NotRead(name, one_line(str(error), 300))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -12,10 +13,20 @@ from tellall.outputs.found import FoundTable, Recorded, Source
 from tellall.people.columns import is_missing
 from tellall.people.printed_numbers import BLANK, Shown, decimal_sign, shown_of
 
-__all__ = ["MOST_CELLS", "CellArea", "Page", "TooLarge", "place_in_lines", "tables_on"]
+__all__ = [
+    "MOST_CELLS",
+    "CellArea",
+    "Page",
+    "TooLarge",
+    "is_note",
+    "numbered_place",
+    "place_in_lines",
+    "tables_on",
+]
 
 MOST_CELLS = 200_000  # of a table; more are rows of people
 _MOST_HEADS = 8  # header lines
+_SURE_ZEROS = 4  # at the ends of a column's numbers, in all: fewer may be chance
 _LONG = 40  # letters: a text of this length is no label
 _NOTE = re.compile(
     r"(?:note|notes|source|sources|remark|footnote|legend|key|quelle|anm|anmerkung|hinweis|nota|fuente)\b"
@@ -51,6 +62,22 @@ def place_in_lines(file: str, numbers: Sequence[int]) -> Callable[[CellArea], So
     return place
 
 
+def numbered_place(file: str, number: int) -> Callable[[CellArea], Source]:
+    """Names a table of a document by its number."""
+    return lambda _: Source(file, range=f"table {number:,}")
+
+
+def is_note(text: str) -> bool:
+    """Whether a text reads like a note under a table.
+
+    Examples
+    --------
+    >>> is_note("Source: our own"), is_note("* fewer than 5"), is_note("Women")
+    (True, True, False)
+    """
+    return _NOTE.match(text) is not None
+
+
 @dataclass(frozen=True, eq=False)
 class Page:
     """Cells in lines: a sheet, a text cut into columns, or one table of a document.
@@ -70,7 +97,7 @@ class Page:
     heads, sides
         How many header lines and label columns there are, if known.
     whole
-        Whether all of it is one table, empty lines and single cells included.
+        Whether all of it is one table, whatever lines and columns are empty.
     recorded
         What the program that made it says.
     """
@@ -93,7 +120,7 @@ def tables_on(page: Page) -> list[FoundTable]:
     if not cells.height:
         return []
     if page.whole:
-        found = [_Part(CellArea(0, 0, cells.height - 1, cells.width - 1))]
+        found = [_framed(_Part(_narrowed(cells, CellArea(0, 0, cells.height - 1, cells.width - 1))), cells)]
     else:
         found = _with_texts(_parts(cells), cells)
     tables = [_table(part, cells) for part in found if cells.is_table(part.area)]
@@ -293,7 +320,7 @@ def _with_texts(parts: Sequence[_Part], cells: _Cells) -> list[_Part]:
     for part in parts:
         texts = _only_texts(part.area, cells)
         if texts is not None:
-            noted = bool(found) and _NOTE.match(texts[0]) is not None
+            noted = bool(found) and is_note(texts[0])
             (found[-1].notes if noted else waiting).extend(texts)
             continue
         found.append(_framed(part, cells))
@@ -353,7 +380,7 @@ def _is_note(cells: _Cells, area: CellArea, row: int) -> bool:
     text = cells.text(row, at)
     if at > area.left and len(text) <= _LONG:
         return False
-    return not cells.is_number(row, at) and (len(text) > _LONG or _NOTE.match(text) is not None)
+    return not cells.is_number(row, at) and (len(text) > _LONG or is_note(text))
 
 
 # A table: its numbers read with one decimal sign, its labels repeated where they stand for several.
@@ -362,16 +389,9 @@ def _is_note(cells: _Cells, area: CellArea, row: int) -> bool:
 def _table(part: _Part, cells: _Cells) -> FoundTable:
     """The table of a part; refuses one with too many cells."""
     area, page = part.area, cells.page
-    columns = [
-        j
-        for j in range(area.left, area.right + 1)
-        if page.whole or any(cells.shown(row, j) for row in range(area.top, area.bottom + 1))
-    ]
-    rows = [
-        row
-        for row in range(area.top, area.bottom + 1)
-        if page.whole or any(cells.shown(row, j) for j in columns)
-    ]
+    inside = range(area.left, area.right + 1)
+    rows = [row for row in range(area.top, area.bottom + 1) if any(cells.shown(row, j) for j in inside)]
+    columns = [j for j in inside if any(cells.shown(row, j) for row in rows)]
     if len(rows) * len(columns) > MOST_CELLS:
         size = f"{len(rows):,} lines of {len(columns):,} columns"
         raise TooLarge(
@@ -380,19 +400,54 @@ def _table(part: _Part, cells: _Cells) -> FoundTable:
     texts = [cells.value(row, j) for row in rows for j in columns]
     sign, sure = decimal_sign(text for text in texts if isinstance(text, str))
     lines = [[_cell(cells, row, j, sign) for j in columns] for row in rows]
-    named = page.heads is not None
-    _spread(lines, page.heads if named else None, page.sides)
+    heads = None if page.heads is None else sum(row < page.heads for row in rows)
+    sides = None if page.sides is None else sum(column < page.sides for column in columns)
+    _spread(lines, heads, sides)
+    _coarsen(lines)
     return FoundTable(
         page.place(area),
         tuple(map(tuple, lines)),
         tuple(part.title),
         tuple(part.notes),
-        page.heads,
-        page.sides,
+        heads,
+        sides,
         sign,
         sure,
         page.recorded,
     )
+
+
+def _coarsen(lines: list[list[Shown]]) -> None:
+    """Widens the steps of columns whose numbers all end in zeros behind the decimal sign.
+
+    Programs fill numbers up to six decimals that were rounded to one before: 30.400000 is exact to .1.
+    """
+    for column in range(len(lines[0])):
+        places = [(row, _ending_zeros(line[column])) for row, line in enumerate(lines)]
+        decimals = [(row, zeros) for row, zeros in places if zeros is not None]
+        zeros = min((zeros for _, zeros in decimals), default=0)
+        if zeros < 2 or zeros * len(decimals) < _SURE_ZEROS:
+            continue
+        for row, _ in decimals:
+            cell = lines[row][column]
+            assert cell.step is not None
+            lines[row][column] = replace(cell, step=float(f"{cell.step * 10.0**zeros:.3g}"))
+
+
+def _ending_zeros(cell: Shown) -> int | None:
+    """How many zeros end the decimals of a number; None if it has none."""
+    if (
+        cell.number is None
+        or cell.parts
+        or cell.step is None
+        or not 0 < cell.step < 1
+        or "e" in cell.text.lower()
+    ):
+        return None
+    places = round(-math.log10(cell.step))
+    digits = "".join(letter for letter in cell.text if letter.isdigit())
+    decimals = digits[-places:]
+    return places - len(decimals.rstrip("0"))
 
 
 def _cell(cells: _Cells, row: int, column: int, sign: str) -> Shown:

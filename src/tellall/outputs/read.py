@@ -10,7 +10,11 @@ from tellall.core.errors import InvalidInput, TellallError, invalid
 from tellall.core.text import one_line
 from tellall.outputs.delimited import read_delimited
 from tellall.outputs.found import FittedModel, FoundOutputs, FoundTable
+from tellall.outputs.html_tables import read_html
+from tellall.outputs.latex_tables import read_latex
 from tellall.outputs.layout import Page, tables_on
+from tellall.outputs.markdown_tables import read_markdown
+from tellall.outputs.word_tables import read_word
 from tellall.outputs.workbooks import read_workbook
 from tellall.people.sheets import SHEETS
 from tellall.release.outputs import NotRead
@@ -25,6 +29,10 @@ Reader = Callable[[Path, str], Iterable["Page | FittedModel | NotRead"]]
 _READERS: dict[str, Reader] = {
     **dict.fromkeys((".csv", ".tsv", ".tab", ".csv.gz", ".tsv.gz", ".tab.gz"), read_delimited),
     **dict.fromkeys(SHEETS, read_workbook),
+    **dict.fromkeys((".html", ".htm"), read_html),
+    **dict.fromkeys((".md", ".markdown", ".rmd", ".qmd"), read_markdown),
+    ".tex": read_latex,
+    ".docx": read_word,
 }
 ENDINGS_OF_OUTPUTS = tuple(_READERS)
 _PICTURE = "a picture: what it shows is not read"

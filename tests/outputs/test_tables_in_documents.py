@@ -106,7 +106,8 @@ def test_a_table_in_latex_typed_by_hand(tmp_path):
 def test_tables_in_markdown(tmp_path):
     text = (
         "# Report\n\nSome text.\n\n**Table 1: ill by sex**\n\n|sex | no| yes|\n|:---|--:|---:|\n"
-        "|f | 12| **3**|\n|m \\| d | 1.5 | <5|\n\n*Source: ours*\n\nsex | n\n---|---\nf | 12\n\n<table><tr><td>a<td>b<tr><td>c<td>1</table>"
+        "|f | 12| **3**|\n|m \\| d | 1.5 | <5|\n\n*Source: ours*\n"
+        "\nsex | n\n---|---\nf | 12\n\n<table><tr><td>a<td>b<tr><td>c<td>1</table>"
     )
     (tmp_path / "t.md").write_text(text)
     first, second, third = read_outputs(tmp_path).tables

@@ -4,6 +4,9 @@ from . import testing as testing
 from .attack.blackbox.estimate import estimate_profile as estimate_profile
 from .attack.blackbox.mechanism import MechanismAudit as MechanismAudit
 from .attack.blackbox.mechanism import audit_mechanism as audit_mechanism
+from .attack.prove.hidden_cells import HiddenCells as HiddenCells
+from .attack.prove.hidden_cells import hidden_cells as hidden_cells
+from .attack.prove.hidden_files import hidden_of_files as hidden_of_files
 from .attack.prove.row_areas import AreaRows as AreaRows
 from .attack.prove.row_areas import rows_by_area as rows_by_area
 from .attack.prove.row_files import rows_of_files as rows_of_files
@@ -81,6 +84,8 @@ from .promise.least_squares.table import ProfileTable as ProfileTable
 from .promise.least_squares.table import profile_table as profile_table
 from .promise.least_squares.table import standard_methods as standard_methods
 from .release.acro import read_acro as read_acro
+from .release.cell_files import CellFiles as CellFiles
+from .release.cell_files import read_cells as read_cells
 from .release.coefficients import read_coefficients as read_coefficients
 from .release.crosstab import from_crosstab as from_crosstab
 from .release.curves import from_curve as from_curve
@@ -89,6 +94,7 @@ from .release.equations import Evidence as Evidence
 from .release.fits import release_from_fits as release_from_fits
 from .release.joint import CountTable as CountTable
 from .release.linearise import linearise as linearise
+from .release.listed import ListedCells as ListedCells
 from .release.outputs import OutputFolder as OutputFolder
 from .release.profile import PrivacyProfile as PrivacyProfile
 from .release.protections.additive import Gaussian as Gaussian

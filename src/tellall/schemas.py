@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tellall.attack.prove.hidden_files import HiddenFound
 from tellall.attack.prove.row_files import RowsFound
 from tellall.core.checks import one_of
 from tellall.core.records import VERSION, Record, schema_of
@@ -23,11 +24,12 @@ _RECORDS: dict[str, type[Record]] = {
     "bands": ColumnCodings,
     "calibrate": CalibrationFound,
     "folder": Description,
+    "hidden": HiddenFound,
     "release": SavedRelease,
     "rows": RowsFound,
     "sweep": SweepFound,
 }
-NAMES = ("plan", "release", "audit", "sweep", "calibrate", "rows", "policy", "folder", "bands")
+NAMES = ("plan", "release", "audit", "sweep", "calibrate", "rows", "hidden", "policy", "folder", "bands")
 
 
 def load(name: str) -> dict[str, Any]:

@@ -23,6 +23,7 @@ from tellall.cli.calibrate import calibrate
 from tellall.cli.check import check
 from tellall.cli.demo import demo
 from tellall.cli.explain import explain
+from tellall.cli.hidden import hidden
 from tellall.cli.init import init
 from tellall.cli.limit import limit
 from tellall.cli.options import Stopped, say
@@ -135,6 +136,11 @@ _EXAMPLES: dict[Callable[..., None], tuple[str, ...]] = {
         "tellall rows blocks.csv --by block -o rows.json",
         "tellall rows release.json --reveal",
         "tellall rows age_sex.csv --round 5",
+    ),
+    hidden: (
+        "tellall hidden table.csv region.hrc",
+        "tellall hidden tables --html hidden.html",
+        "tellall hidden turnover.csv --value turnover",
     ),
     explain: ("tellall explain", "tellall explain reconstruction"),
     profile: (

@@ -35,10 +35,12 @@ __all__ = [
     "SECRET",
     "CountTable",
     "Joint",
+    "Shaped",
     "every_gap",
     "join_tables",
     "name_cell",
     "refine_columns",
+    "satisfy",
     "tables_in",
 ]
 
@@ -202,7 +204,7 @@ def _check_columns(columns: object) -> tuple[tuple[str, ...], tuple[tuple[str, .
     return tuple(map(str, columns)), tuple(labels)
 
 
-class _Shaped(Outline):
+class Shaped(Outline):
     """Columns whose shape is all that is known."""
 
     left_out: tuple[str, ...] = ()
@@ -237,7 +239,7 @@ def tables_in(release: Release) -> list[CountTable]:
         raise invalid("releases", "tables of people, without weights", statistic.describe())
     if shape is None:
         raise invalid("releases", "ones that say how many values each column has", "one that does not")
-    outline = _Shaped(shape)
+    outline = Shaped(shape)
     last = {SECRET: _numbered(release.levels)} if isinstance(statistic, Marginals) else {}
     cuts = {**dict(zip(shape.names, shape.cuts, strict=True)), SECRET: None}
     units = statistic.units(outline)
@@ -503,7 +505,7 @@ def _members(rows: IntArray, refined: Sequence[Refined], table: CountTable) -> A
     names = [each.name for each in refined]
     at = np.arange(len(rows))
     if table.where is not None:
-        at = at[_satisfy(table.where.root, rows, {each.name: (k, each) for k, each in enumerate(refined)})]
+        at = at[satisfy(table.where.root, rows, {each.name: (k, each) for k, each in enumerate(refined)})]
     cell = np.zeros(at.size, dtype=np.intp)
     for name, labels in zip(table.columns, table.labels, strict=True):
         column = names.index(name)
@@ -517,13 +519,13 @@ def _members(rows: IntArray, refined: Sequence[Refined], table: CountTable) -> A
     return csr_array((np.ones(at.size), (cell, at)), shape=(table.counts.size, len(rows)))
 
 
-def _satisfy(node: Any, rows: IntArray, columns: Mapping[str, tuple[int, Refined]]) -> npt.NDArray[np.bool_]:
+def satisfy(node: Any, rows: IntArray, columns: Mapping[str, tuple[int, Refined]]) -> npt.NDArray[np.bool_]:
     """Which rows of the joint domain satisfy a condition."""
     if isinstance(node, Compare | In):
         at, column = columns[node.name]
         held = [column.compared[each] for each in _comparisons_of(node)]
         return np.asarray(np.logical_or.reduce(held)[rows[:, at]])
-    masks = [_satisfy(part, rows, columns) for part in node.parts]
+    masks = [satisfy(part, rows, columns) for part in node.parts]
     if node.word == "not":
         return ~masks[0]
     return np.asarray((np.logical_and if node.word == "and" else np.logical_or).reduce(masks))

@@ -28,6 +28,7 @@ __all__ = [
     "Pictures",
     "Preformatted",
     "Section",
+    "Shade",
     "Signature",
     "Terms",
     "Tile",
@@ -84,6 +85,14 @@ class Badge:
 
 
 @dataclass(frozen=True)
+class Shade:
+    """A cell of words on a shade: "fail", "near" or "far"."""
+
+    text: str
+    shade: str
+
+
+@dataclass(frozen=True)
 class Line:
     """A row of a listing: its name, its cells, a note under the name.
 
@@ -91,7 +100,7 @@ class Line:
     """
 
     name: str
-    cells: Sequence[str | Badge]
+    cells: Sequence[str | Badge | Shade]
     note: str = ""
     whole: bool = False
 

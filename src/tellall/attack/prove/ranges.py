@@ -46,7 +46,13 @@ class Ranges:
 
 
 def find_ranges(
-    certain: Certain, upper: Array, effort: int, starts: Array, *, interruptible: bool = True
+    certain: Certain,
+    upper: Array,
+    effort: int,
+    starts: Array,
+    *,
+    asked: Mask | None = None,
+    interruptible: bool = True,
 ) -> Ranges:
     """Returns the range of every unknown from zero to ``upper``, within this many steps.
 
@@ -54,6 +60,8 @@ def find_ranges(
     ----------
     starts
         Points near which solutions may be found, one per row; they only decide how long the search takes.
+    asked
+        The unknowns whose ranges are wanted, if not all; the bounds of others may not be reached.
 
     Notes
     -----
@@ -84,7 +92,8 @@ def find_ranges(
         parts.append((part, place))
         found = Ranges(part.lower, part.upper, np.ones(place.size, dtype=bool), None)
         try:
-            found = found if stopped else _ranges_of(part, share, starts[:, place])
+            wanted = np.ones(place.size, dtype=bool) if asked is None else asked[place]
+            found = found if stopped else _ranges_of(part, share, starts[:, place], wanted)
         except KeyboardInterrupt:
             if not interruptible:
                 raise
@@ -103,7 +112,7 @@ def find_ranges(
     return Ranges(lower, upper, open_, solution if complete else None, False, steps, tuple(parts))
 
 
-def _ranges_of(part: Component, budget: Budget, starts: Array) -> Ranges:
+def _ranges_of(part: Component, budget: Budget, starts: Array, asked: Mask) -> Ranges:
     n = part.columns.size
     nobody = np.zeros(n, dtype=bool)
     if not n:
@@ -116,7 +125,7 @@ def _ranges_of(part: Component, budget: Budget, starts: Array) -> Ranges:
         budget.take(_LISTING)
         if (listed := list_solutions(part)) is not None:
             return Ranges(listed.lower, listed.upper, nobody, listed.solution, listed.empty)
-    search = _Widening(part, budget)
+    search = _Widening(part, budget, asked)
     search.mend(np.clip(starts, part.lower, part.upper))
     empty = search.run()
     return search.result(empty)
@@ -137,6 +146,7 @@ def _single(part: Component) -> Ranges | None:
 class _Widening(Search):
     """What was seen of each of n unknowns; key u asks for less of unknown u, key n + u for more."""
 
+    asked: Mask
     least: Array = field(init=False)
     most: Array = field(init=False)
     reached: Mask = field(init=False)
@@ -150,6 +160,7 @@ class _Widening(Search):
 
     def keys(self) -> IntArray:
         further = np.concatenate([self.least > self.part.lower, self.most < self.part.upper])
+        further &= np.tile(self.asked, 2)
         return np.flatnonzero(further & ~self.reached)
 
     def wishes(self, keys: IntArray) -> Wishes:
@@ -215,6 +226,6 @@ class _Widening(Search):
             return Ranges(part.lower, part.upper, np.full(n, not empty), None, empty)
         left = np.zeros(2 * n, dtype=bool)
         left[self.keys()] = True
-        lower = np.where(left[:n], part.lower, self.least)
-        upper = np.where(left[n:], part.upper, self.most)
+        lower = np.where(left[:n] | ~self.asked, part.lower, self.least)
+        upper = np.where(left[n:] | ~self.asked, part.upper, self.most)
         return Ranges(lower, upper, left[:n] | left[n:], self.seen)

@@ -14,10 +14,12 @@ from tellall.algebra.solvers.base import Enclosure, WholeSystem, enclose
 from tellall.attack.prove.proof import Budget, Ends, settle
 from tellall.release.equations import Certain, Evidence
 
-__all__ = ["Premise", "contradicting_rows", "contradiction", "reasons_for"]
+__all__ = ["Premise", "contradicting_rows", "contradiction", "reasons_for", "rows_that_bound"]
 
 _TESTS = 400  # most sets of rows that are tried
 _EFFORT = 500.0  # steps for each of them
+_ROOM = 1e-12  # for floating point, in a linear programme
+_WEIGHT = 1e-9  # less in a dual is none
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,6 +142,76 @@ def contradiction(evidence: Evidence, effort: float = _EFFORT) -> tuple[Premise,
 def contradicting_rows(certain: Certain, upper: Array) -> IntArray:
     """Returns rows that no whole numbers from 0 to ``upper`` satisfy, none superfluous; possibly empty."""
     return _contradicting(_Rows(certain), Enclosure(np.zeros(upper.size), upper, empty=False))
+
+
+def rows_that_bound(
+    certain: Certain, lower: Array, unknown: int, low: float, high: float, *, whole: bool
+) -> IntArray:
+    """Returns rows that suffice for the ends of one unknown, whole or any number of at least ``lower``.
+
+    Notes
+    -----
+    The rows with weight in the dual of a linear programme suffice if that has the same end. Of whole numbers
+    this is checked (`_Rows`); if they do not suffice, rows near the unknown are tried, then twice as many,
+    and so on, and what suffices is made irreducible. Empty if none were found.
+    """
+    rows = _Rows(certain)
+    found: list[IntArray] = [np.zeros(0, dtype=np.intp)]
+    for end, sign in ((low, 1.0), (high, -1.0)):
+        if not np.isfinite(end) or (sign > 0 and end <= lower[unknown]):
+            continue  # nothing published is needed for that
+        chosen = _with_weight(certain, lower, unknown, sign)
+        if whole:
+            chosen = _excluding(rows, unknown, end, sign, chosen)
+        found.append(chosen)
+    return np.unique(np.concatenate(found))
+
+
+def _with_weight(certain: Certain, lower: Array, unknown: int, sign: float) -> IntArray:
+    """Returns the rows that a linear programme needs for the least or the largest of an unknown."""
+    from scipy.optimize import linprog
+    from scipy.sparse import vstack
+
+    matrix = certain.operator.to_sparse().tocsr()
+    above, below = np.flatnonzero(np.isfinite(certain.high)), np.flatnonzero(np.isfinite(certain.low))
+    cost = np.zeros(lower.size)
+    cost[unknown] = sign
+    sides = vstack([matrix[above], -matrix[below]], format="csr")
+    ends = np.concatenate([certain.high[above], -certain.low[below]])
+    scale = float(np.abs(ends).max(initial=0.0)) or 1.0
+    room = _ROOM * (1 + np.abs(ends / scale))
+    found = linprog(
+        cost,
+        sides,
+        ends / scale + room,
+        bounds=[(None if least < 0 else 0.0, None) for least in lower],
+        method="highs",
+    )
+    if found.status != 0:
+        return np.zeros(0, dtype=np.intp)
+    used = np.abs(found.ineqlin.marginals) > _WEIGHT
+    return np.unique(np.concatenate([above, below])[used])
+
+
+def _excluding(rows: _Rows, unknown: int, end: float, sign: float, chosen: IntArray) -> IntArray:
+    """Returns rows that exclude whole numbers of an unknown beyond an end, none superfluous."""
+    size = rows.matrix.shape[1]
+    most = rows.certain.low[np.isfinite(rows.certain.low)].max(initial=1.0)
+    box = Enclosure(np.zeros(size), np.full(size, max(most, end + 1)), empty=False)
+    if sign > 0:
+        box.upper[unknown] = end - 1
+    else:
+        box.lower[unknown] = end + 1
+    if chosen.size and rows.impossible(chosen, box):
+        return chosen  # as few as a corner of the dual has
+    order = rows.near(unknown)
+    many = 1
+    while many < 2 * order.size:
+        chosen = order[:many]
+        if rows.impossible(chosen, box):
+            return _needed(rows, chosen, box)
+        many *= 2
+    return order[:0]
 
 
 def _contradicting(rows: _Rows, box: Enclosure) -> IntArray:

@@ -63,6 +63,13 @@ class Concentration(Hiding):
     def breaks(self, total: Array, largest: Array) -> Mask:
         """Which cells break the rule, given their totals and their largest contributions."""
 
+    @abstractmethod
+    def margin(self, total: Array, largest: Array) -> Array:
+        """How far an outsider's interval for a cell has to reach beyond its total, on either side.
+
+        With an interval that ends there, an outsider who takes its end for the total breaks the rule no more.
+        """
+
     @property
     @abstractmethod
     def looked_at(self) -> int:
@@ -136,6 +143,9 @@ class Dominance(Concentration):
     def breaks(self, total: Array, largest: Array) -> Mask:
         return np.asarray(largest.sum(axis=1) > self.share * total)
 
+    def margin(self, total: Array, largest: Array) -> Array:
+        return np.asarray(np.maximum(largest.sum(axis=1) / self.share - total, 0.0))
+
 
 @dataclass(frozen=True)
 class PPercent(Concentration):
@@ -174,3 +184,7 @@ class PPercent(Concentration):
     def breaks(self, total: Array, largest: Array) -> Mask:
         first, second = largest.T
         return np.asarray((first > 0) & (total - first - second <= self.p / 100 * first))
+
+    def margin(self, total: Array, largest: Array) -> Array:
+        first, second = largest.T
+        return np.asarray(np.maximum(self.p / 100 * first - (total - first - second), 0.0))

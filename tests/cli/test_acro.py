@@ -174,7 +174,7 @@ def test_a_folder_of_tables_is_described_and_attacked(tellall, tmp_path):
     pd.crosstab(frame.region, frame.ill).to_csv(tmp_path / "tables" / "region.csv")
     code, _, err = tellall("init", "tables", "--secret", "ill")
     assert code == 0
-    assert "Wrote tables/tables.toml: 1 tables." in err
+    assert "Wrote tables/tables.toml: 1 table." in err
     assert tellall("init", "tables")[0] == 2
     code, out, _ = tellall("attack", "tables", "--public", PEOPLE, "--secret", "ill", "--json", "--quiet")
     assert code in (0, 3)

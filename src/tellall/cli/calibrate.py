@@ -23,7 +23,6 @@ from tellall.cli.options import (
     check_page,
     kept_beside,
     only_writer,
-    read_plan,
     reading,
     say,
     study_command,
@@ -80,13 +79,14 @@ def calibrate(
     or exposes more of them than the plan's exposed_limit. tellall --help has the others.
     """
     from tellall.experiment.families import as_family
+    from tellall.experiment.plans.asked import How, read_plan
     from tellall.experiment.studies import CalibrationFound, Unanswered, calibrate_plan, shortcomings
     from tellall.report.study_page import render_calibration
     from tellall.report.text import PlainConsole, calibration_text, talk_console
 
     check_page(out)
     talk, page = talk_console(quiet=quiet), PlainConsole(quiet=as_json or quiet)
-    chosen = read_plan(plan, data, seed, talk, drop_gaps=drop_gaps, kind=kind)
+    chosen = read_plan(plan, How(data, seed, drop_gaps, kind), talk.print)
     limit = chosen.limit if max_advantage is None else max_advantage
     searched = as_family(family)
     if chosen.by is None and cluster is not None:

@@ -8,7 +8,6 @@ import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import replace
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
@@ -61,7 +60,6 @@ __all__ = [
     "kept_beside",
     "only_writer",
     "progress_bar",
-    "read_plan",
     "reading",
     "resumable",
     "say",
@@ -138,35 +136,6 @@ Reveal = Annotated[
     bool, typer.Option("--reveal", help="Also write who is named, to a separate file marked SECRET.")
 ]
 Unused = Annotated[bool, typer.Option("--reveal", help="Accepted; there is nothing to reveal.", hidden=True)]
-
-
-def read_plan(
-    plan: Path,
-    data: Path | None,
-    seed: int | None,
-    talk: Console,
-    *,
-    drop_gaps: bool = False,
-    kind: str | None = None,
-) -> Plan:
-    """The plan, with this seed and kind of secret if they are given; with a data file it need not name one.
-
-    Releases of a kind that tellall does not have are reported now, before any work.
-    """
-    from tellall.experiment.plans.plan import Plan
-
-    chosen = Plan.read(plan, needs_data=data is None)
-    for one in chosen.not_checked:
-        talk.print(str(one), highlight=False, markup=False)
-    if not chosen.releases:
-        rule = "given with a kind of statistic and protection that tellall has"
-        raise invalid("releases", rule, ", ".join(one.reason for one in chosen.not_checked))
-    return replace(
-        chosen,
-        seed=chosen.seed if seed is None else seed,
-        drop_gaps=chosen.drop_gaps or drop_gaps,
-        kind=kind or chosen.kind,
-    )
 
 
 def reading(*, drop_gaps: bool, kind: str | None) -> list[str]:

@@ -19,7 +19,6 @@ from tellall.cli.options import (
     check_out,
     emit,
     progress_bar,
-    read_plan,
     tell_assumed,
 )
 from tellall.core import files
@@ -61,6 +60,7 @@ def publish(
     """
     import numpy as np
 
+    from tellall.experiment.plans.asked import How, read_plan
     from tellall.people.counting.parquet_files import ENDINGS
     from tellall.release.release import publish as make
     from tellall.report.text import talk_console
@@ -68,7 +68,7 @@ def publish(
     talk = talk_console(quiet=quiet)
     target = out or Path(f"{plan.stem}-release.json")
     check_out(target)
-    chosen = read_plan(plan, data, None, talk, drop_gaps=drop_gaps, kind=kind)
+    chosen = read_plan(plan, How(data, None, drop_gaps, kind), talk.print)
     if chosen.by is not None:
         rule = (
             "left out: a release file is about one set of people. Publish each area with ta.publish in Python"

@@ -23,7 +23,6 @@ from tellall.cli.options import (
     check_page,
     kept_beside,
     only_writer,
-    read_plan,
     reading,
     study_command,
     tell_assumed,
@@ -74,6 +73,7 @@ def sweep(
     kept there, so that a stopped sweep can go on.
     """
     from tellall.experiment.calibrate import NO_GUARANTEE
+    from tellall.experiment.plans.asked import How, read_plan
     from tellall.experiment.studies import SweepFound, sweep_plan, whom_against
     from tellall.report.studied_areas import swept_text
     from tellall.report.study_page import render_sweep
@@ -82,7 +82,7 @@ def sweep(
     check_page(out)
     talk = talk_console(quiet=quiet)
     page = PlainConsole(quiet=as_json or quiet)
-    chosen = read_plan(plan, data, seed, talk, drop_gaps=drop_gaps, kind=kind)
+    chosen = read_plan(plan, How(data, seed, drop_gaps, kind), talk.print)
     people = chosen.dataset(data)
     chosen.check(people)
     families = family or ["Gaussian"]

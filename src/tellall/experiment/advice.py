@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Literal
@@ -11,13 +11,14 @@ from tellall.core.jobs import Workers
 from tellall.core.work import Progress
 from tellall.experiment.culprits import with_culprits
 from tellall.experiment.document import Audit
-from tellall.experiment.plans.places import Place, kept_in, places_of
+from tellall.experiment.plans.places import kept_in, places_of
 from tellall.experiment.remedy import with_remedy
 from tellall.people.dataset import Dataset
 
-__all__ = ["Stage", "with_advice"]
+__all__ = ["Stage", "StageName", "with_advice"]
 
-Stage = Callable[[Literal["culprits", "remedy"]], AbstractContextManager[Progress | None]]
+StageName = Literal["attacks", "culprits", "remedy"]
+Stage = Callable[[StageName], AbstractContextManager[Progress | None]]
 
 
 def with_advice(
@@ -26,7 +27,6 @@ def with_advice(
     work: str | Path | None = None,
     workers: Workers | None = None,
     stage: Stage | None = None,
-    places: Sequence[Place] | None = None,
 ) -> Audit:
     """The audit with what each part of its plan adds, who is given away, and the cheapest change that passes.
 
@@ -39,13 +39,11 @@ def with_advice(
         The audit's own folder of work, where every attack is kept; None: nothing is kept.
     stage
         Opens what shows the progress of a stage.
-    places
-        The people, if somebody has them already: `places_of` of the same plan.
     """
     if audit.attacks.word == "pass" or audit.worst is None or audit.plan.forbidden:
         return audit
     opened: Stage = stage or (lambda _: nullcontext())
-    about = places_of(people, audit.plan) if places is None else places
+    about = places_of(people, audit.plan)
     with kept_in(work, people, audit.plan) as kept:
         with opened("culprits") as progress:
             found = with_culprits(people, about, audit, progress, workers, kept)

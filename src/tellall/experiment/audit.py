@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +13,7 @@ from tellall.core.checkpoint import Checkpoint
 from tellall.core.errors import invalid
 from tellall.core.jobs import Workers
 from tellall.core.work import Progress, part_of_work
-from tellall.experiment.advice import with_advice
+from tellall.experiment.advice import Stage, with_advice
 from tellall.experiment.areas import audit_areas, named_in_areas
 from tellall.experiment.attacks import Each, attack_all, compared_rules, named_people
 from tellall.experiment.differences import differences, people_who_differ
@@ -21,6 +21,7 @@ from tellall.experiment.document import Audit, describe_people, worst_first
 from tellall.experiment.findings import Finding
 from tellall.experiment.overall import proved_together
 from tellall.experiment.plans.plan import Plan
+from tellall.experiment.plans.record import Origin
 from tellall.people.dataset import Dataset
 from tellall.release.outputs import OutputFolder
 
@@ -42,6 +43,9 @@ def audit(
     command: str = "ta.audit",
     remedy: bool = False,
     each: Each | None = None,
+    record: Origin | None = None,
+    judged: Callable[[Audit], object] | None = None,
+    stage: Stage | None = None,
 ) -> Audit:
     """The audit of planned releases about these people.
 
@@ -73,6 +77,12 @@ def audit(
         times as long as the audit. The command does so by default.
     each
         Called with every finding as soon as it is there; not with those of areas.
+    record
+        When the audit is made, and of which files.
+    judged
+        Called with the audit as soon as its verdict is there, before anything is looked for.
+    stage
+        Opens what shows the progress of a stage, instead of ``progress``: "attacks", "culprits", "remedy".
 
     Notes
     -----
@@ -89,15 +99,18 @@ def audit(
     chosen = replace(_as_plan(plan), device=find_device(device).name).attackable(dataset)
     chosen.check(dataset)
     called = name or Path(chosen.data).name or "a dataset"
-    with nullcontext() if work is None else Checkpoint.in_folder(work) as kept:
+    opened: Stage = stage or (lambda _: nullcontext(progress))
+    with opened("attacks") as shown, nullcontext() if work is None else Checkpoint.in_folder(work) as kept:
         audits = []
         for number, attacker in enumerate(chosen.attackers):
-            told = _part_of(progress, number, len(chosen.attackers))
+            told = _part_of(shown, number, len(chosen.attackers))
             one = replace(chosen, attackers=(attacker,))
             with part_of_work(number, len(chosen.attackers)):
                 audits.append(_by_one(dataset, one, workers, kept, told, called, command, each))
-    done = worst_first(audits)
-    return with_advice(dataset, done, work, workers) if remedy else done
+    done = replace(worst_first(audits), record=record)
+    if judged is not None:
+        judged(done)
+    return with_advice(dataset, done, work, workers, stage) if remedy else done
 
 
 def _part_of(progress: Progress | None, number: int, parts: int) -> Progress | None:

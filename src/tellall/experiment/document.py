@@ -61,6 +61,7 @@ __all__ = [
     "worst_first",
 ]
 
+_LISTED = 3  # reasons in one sentence
 _UNKNOWN = "attacker does not know"  # how the reason for what an attacker cannot use ends
 
 _ASSUMED_OF_AREAS = (
@@ -318,6 +319,16 @@ class Audit(WithFigures):
     def document(self) -> dict[str, Any]:
         """The content as plain data, as ``audit.json`` has it."""
         return self.content.as_json()
+
+    @property
+    def unattacked(self) -> str:
+        """Why releases and areas could not be attacked; the first few reasons."""
+        areas = () if self.content.areas is None else self.content.areas.rows
+        rows = [(row.name, row.reason) for row in self.content.findings if row.role == "alone"]
+        rows += [(row.name, row.reason) for row in areas]
+        whys = [f"{name}: {reason.rstrip('.')}" for name, reason in rows if reason]
+        more = f" (and {len(whys) - _LISTED:,} more)" if len(whys) > _LISTED else ""
+        return f"{'; '.join(whys[:_LISTED])}{more}."
 
     def save(self, folder: str | Path) -> Path:
         """Writes ``audit.json``, ``report.html`` and, with areas, ``areas.csv``; returns the page's path.

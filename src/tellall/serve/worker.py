@@ -8,7 +8,6 @@ import threading
 import time
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +15,10 @@ from tellall.core.checkpoint import Checkpoint
 from tellall.core.claims import claimed
 from tellall.core.errors import InvalidInput, TellallError, WorkLost
 from tellall.core.exits import DONE, FAULT, REFUSED, fault_sentence
-from tellall.core.jobs import Workers
 from tellall.core.text import one_line
 from tellall.core.version import __version__
 from tellall.core.work import Progress
-from tellall.experiment.advice import with_advice
+from tellall.experiment.advice import StageName
 from tellall.experiment.attacks import jobs_alone, jobs_together
 from tellall.experiment.audit import audit
 from tellall.experiment.document import Audit
@@ -64,6 +62,11 @@ class _Notes:
         self.state |= {"done": done, "total": total}
         if done == total or time.monotonic() - self.last > _EVERY:
             self.write()
+
+    def stage(self, name: StageName) -> AbstractContextManager[Progress]:
+        """Says which stage begins; its progress follows."""
+        self.write(stage="attacking" if name == "attacks" else name, done=0, total=0)
+        return nullcontext(self.progress)
 
     def plan(self, jobs: Sequence[Job]) -> None:
         self.write(
@@ -111,28 +114,24 @@ def _run(case: Case, notes: _Notes) -> None:
     chosen.check(people)
     if chosen.by is None:
         notes.plan([*jobs_alone(chosen), *jobs_together(chosen, range(len(chosen.releases)))])
-    processes = -1 if people.n >= _MANY else 1
-    notes.write(stage="attacking")
+    hashes |= {path.name: sha256_of(path) for path in chosen.published_files}  # they are next to the plan
     found = audit(
         people,
         plan,
-        notes.progress,
-        processes=processes,
+        processes=-1 if people.n >= _MANY else 1,
         work=case.folder / "work",
         name=case.name,
         command=f"{COMMAND}{' --policy policy.toml' if case.rules else ''} --seed {plan.seed}",
+        remedy=True,
         each=notes.found,
+        record=record_of(text.encode(), hashes=hashes),
+        judged=lambda judged: _keep(case, judged, version),
+        stage=notes.stage,
     )
-    hashes |= {path.name: sha256_of(path) for path in chosen.published_files}  # they are next to the plan
-    found = replace(found, record=record_of(text.encode(), hashes=hashes))
-    _keep(case, found, version)
     if found.worst is None:
-        reasons = [str(one) for one in found.not_checked]
-        reasons += [f"{one.name}: {one.reason}" for one in found.findings if isinstance(one, Skipped)]
-        raise InvalidInput(f"Nothing in the plan could be attacked. {' '.join(reasons)}")
+        raise InvalidInput(f"Nothing in the plan could be attacked. {found.unattacked}")
     if found.verdict.word != "pass" and not plan.forbidden:  # no change helps where the rules forbid
         places = places_of(people, found.plan)
-        found = _explained(case, people, places, found, notes, Workers(processes))
         found.save(case.folder / "audit")
         _look_closer(case, people, places, found, notes)
         _measure(case, places, found, notes)
@@ -148,18 +147,6 @@ def _keep(case: Case, found: Audit, version: str) -> None:
         (case.folder / name).unlink(missing_ok=True)
     found.save(case.folder / "audit")
     case.write("done.json", {"version": version, "tellall": __version__, "when": now()})
-
-
-def _explained(
-    case: Case, people: Dataset, places: Sequence[Place], found: Audit, notes: _Notes, workers: Workers
-) -> Audit:
-    """The audit with what each part of the plan adds, and with the cheapest change that passes."""
-
-    def told(stage: str) -> AbstractContextManager[Progress | None]:
-        notes.write(stage=stage, done=0, total=0)
-        return nullcontext(notes.progress)
-
-    return with_advice(people, found, case.folder / "work", workers, told, places)
 
 
 def _look_closer(case: Case, people: Dataset, places: Sequence[Place], found: Audit, notes: _Notes) -> None:

@@ -200,8 +200,8 @@ def rerun(
         *(PaperPart(partial(second, index), 5, compared) for index in places),
         *(PaperPart(partial(third, index), 5, ("below", "recovered")) for index in places),
         PaperPart(grown, 1, ("growth", "constant error")),
-        *(PaperPart(partial(others, index), 3, ("baselines",)) for index in places),
         *PARTS,
+        *(PaperPart(partial(others, index), 3, ("baselines",)) for index in places),
     ]
     _, cases = run_parts(parts, rng, progress, PAPER.keys_about(about))
     other = plans != _PLANS

@@ -111,7 +111,9 @@ def test_rounded_values_are_intervals_and_not_noise():
 
 def test_a_decoder_that_is_not_there():
     people = random_people(10, 4, seed=0)
-    with pytest.raises(ta.InvalidInput, match="'auto', 'least-squares', 'lp', 'posterior', 'exhaustive'"):
+    with pytest.raises(
+        ta.InvalidInput, match="'auto', 'least-squares', 'lp', 'posterior', 'exhaustive', 'likeliest'"
+    ):
         ta.reconstruct(ta.publish(people, ta.Marginals(2)), people.public, "simplex")
 
 

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from tellall.algebra.operators.base import Array, IntArray
 from tellall.algebra.solvers.base import Component
 
-__all__ = ["Constraints", "Reply", "Wishes"]
+__all__ = ["Constraints", "Reply", "Wishes", "open_child", "run"]
 
 _SCALE = 2.0**30  # whole numbers that stand for a coefficient of 1 in rows whose coefficients are not whole
 _MOST = 2.0**60  # what a row may add up to in CP-SAT
@@ -191,7 +191,7 @@ class _Programme:
         solver.parameters.max_deterministic_time = max(effort, 1.0) / _THOUSANDTHS
         solver.parameters.relative_gap_limit = _NEAR_BEST
         solver.parameters.catch_sigint_signal = False
-        status = _solved(solver, model)
+        status = run(solver, model)
         cost = float(solver.response_proto.deterministic_time) * _THOUSANDTHS
         if status == library.INFEASIBLE:
             return Reply(none=True, cost=cost)
@@ -217,7 +217,7 @@ class _Programme:
         model.add_bool_or(met)
 
 
-def _solved(solver: Any, model: Any) -> Any:
+def run(solver: Any, model: Any) -> Any:
     """Returns how the solver ended; an interruption stops it first.
 
     It works in a thread of its own, since Python handles signals only between its own instructions.
@@ -249,13 +249,8 @@ class _Remote:
     """The part in a child process without highspy, which ends with this object."""
 
     def __init__(self, part: Component) -> None:
-        ours, theirs = Pipe()
-        code = "from tellall.algebra.solvers.constraints import serve; serve(int(__import__('sys').argv[1]))"
-        number = theirs.fileno()
-        child = subprocess.Popen([sys.executable, "-c", code, str(number)], pass_fds=(number,))
-        theirs.close()
-        self._pipe: Connection = ours
-        finalize(self, _end, ours, child)
+        self._pipe, child = open_child("tellall.algebra.solvers.constraints")
+        finalize(self, _end, self._pipe, child)
         matrix = part.matrix.tocsr()
         self._pipe.send((matrix, part.low, part.high, part.lower, part.upper, part.gaps))
 
@@ -266,6 +261,16 @@ class _Remote:
         self._pipe.send((effort, wishes, direction, None))
         answer: Reply = self._pipe.recv()
         return answer
+
+
+def open_child(module: str) -> tuple[Connection, subprocess.Popen[bytes]]:
+    """Starts a child process without highspy that runs a module's `serve`; returns our end of its pipe."""
+    ours, theirs = Pipe()
+    code = f"from {module} import serve; serve(int(__import__('sys').argv[1]))"
+    number = theirs.fileno()
+    child = subprocess.Popen([sys.executable, "-c", code, str(number)], pass_fds=(number,))
+    theirs.close()
+    return ours, child
 
 
 def _end(pipe: Connection, child: subprocess.Popen[bytes]) -> None:

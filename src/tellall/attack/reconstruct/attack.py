@@ -291,7 +291,8 @@ def reconstruct(
         ``skipped``, with the reason.
     decoder
         "least-squares", "lp" (robust to gross errors), "posterior" (the strongest), "exhaustive" (every
-        secret that fits, for few people), or "auto" to let tellall choose and say what it chose. For real
+        secret that fits, for few people), "likeliest" (the one that fits best and is proved to, under noise
+        too, for few people), or "auto" to let tellall choose and say what it chose. For real
         numbers, "least-squares".
     prior
         The rate of the secret, if the attacker knows it; otherwise it is estimated from the releases. One

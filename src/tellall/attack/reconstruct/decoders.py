@@ -17,6 +17,7 @@ from tellall.algebra.solvers.base import Solution, Status
 from tellall.algebra.solvers.exhaustive import Exhaustive, WholeProblem
 from tellall.algebra.solvers.least_absolute import AbsoluteProblem, LeastAbsolute
 from tellall.algebra.solvers.least_squares import BoxProblem, LeastSquares
+from tellall.algebra.solvers.nearest import Nearest, NearestProblem
 from tellall.attack.secret import Code, Secret, Undecided
 from tellall.core.errors import invalid
 from tellall.release.equations import Evidence
@@ -375,6 +376,39 @@ def _weights(solutions: Any, undecided: Undecided) -> Array:
     return np.asarray(softmax(undecided.secret.log_prior(solutions, undecided.prior)))
 
 
+def _likeliest(undecided: Undecided, rng: np.random.Generator) -> DecodedCounts:
+    """The whole counts that values, normal noise and prior make most probable: nearest, and proved so.
+
+    Chances are those of least squares. Members with chances of their own count with their mean chance.
+    """
+    whole = undecided.whole
+    rows = whole.rows
+    start = nearest(undecided)
+    problem = NearestProblem(
+        whole.operator, rows.rest, rows.slack, rows.bound, whole.lower, whole.upper, _prices(whole)
+    )
+    found = Nearest().prepare(problem).solve(rows.target, start=start.value)
+    contrasts = undecided.contrasts
+    posterior = LeastSquares().prepare(_box(contrasts)).posterior(contrasts.rows.target, rng=rng)
+    chance, members = gaussian_chance(contrasts, *posterior)
+    return DecodedCounts(found.value, found.status, "likeliest", found.stats, chance=chance, members=members)
+
+
+def _prices(undecided: Undecided) -> tuple[Array, ...]:
+    """Returns minus the log-probability of every whole number that each count can be, up to a constant."""
+    from scipy.special import gammaln, logit
+
+    rate, lower, upper, size = undecided.rate, undecided.lower, undecided.upper, undecided.size
+    several = undecided.secret.exclusive
+    worth = np.log(rate) if several else logit(rate)
+    out = []
+    for j in range(size.size):
+        count = np.arange(lower[j], upper[j] + 1)
+        others = 0.0 if several else gammaln(size[j] - count + 1)
+        out.append(np.asarray(gammaln(count + 1) + others - worth[j] * count))
+    return tuple(out)
+
+
 def linear_groups(evidence: Evidence) -> npt.NDArray[np.bool_]:
     """Whether the equations alone determine each group's secret; only for groups of one person."""
     size = evidence.system.size
@@ -530,6 +564,7 @@ DECODERS: dict[str, Decode] = {
     "lp": _least_absolute,
     "posterior": _posterior,
     "exhaustive": _exhaustive,
+    "likeliest": _likeliest,
 }
 
 # The decoders that are tried where none is named, and on how many people at most. "auto" is tried as well.

@@ -1,22 +1,20 @@
-"""LinearOperator: a matrix known by its products. Device: where these are computed."""
+"""LinearOperator: a matrix known by its products. Cells of tables, chosen rows, transposed and dense ones."""
 
 from __future__ import annotations
 
-import re
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
+from math import comb
 from typing import Any, final
 
 import numpy as np
 import numpy.typing as npt
 
+from tellall.algebra.operators.device import HOST, Device, find_device
 from tellall.core.errors import TellallError, invalid
-from tellall.core.memory import free_on_host
 
 __all__ = [
     "HOST",
@@ -26,6 +24,8 @@ __all__ = [
     "IntArray",
     "LinearOperator",
     "Packed",
+    "Partition",
+    "RowSelect",
     "find_device",
     "gram_of_rows",
     "in_chunks",
@@ -39,206 +39,11 @@ Array = npt.NDArray[np.floating[Any]]
 IntArray = npt.NDArray[np.integer[Any]]
 
 _BLOCK = 1024  # columns of the identity multiplied at once where no closed form exists
-_HOST_BLOCK = 1 << 26  # bytes of a block of work on the host, which suits its caches
-_DEVICE_BLOCK = 1 << 33  # and on a device, where larger blocks are no faster
 _WORK = 16  # bytes that a product needs for each entry of a block: the block, a multiple of it, an image
 _WIDTH = 512  # a block's columns are a multiple of this
 _SMALL = 2**20  # entries up to which a product with the matrix is quicker than one with its structure
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class Device:
-    """A device and the array library (array API standard) that computes on it.
-
-    Attributes
-    ----------
-    name
-        "cpu", or the device's name.
-    xp
-        The namespace: NumPy, or another library (or NumPy before 2.1) through array-api-compat.
-    handle
-        What the namespace calls the device.
-    narrow
-        A number type of half the width of single precision whose products are summed in single precision,
-        if the device has such products.
-    panel
-        Rows of a symmetric product computed at once; below the diagonal only their own square is computed.
-    home
-        What the namespace calls the host.
-    """
-
-    name: str
-    xp: Any
-    handle: Any = None
-    narrow: Any = None
-    panel: int = 128
-    home: Any = "cpu"
-
-    def put(self, array: Any) -> Any:
-        """The same numbers on this device; a single number needs no move."""
-        if self.xp is HOST.xp or isinstance(array, float):
-            return array
-        return self.xp.asarray(np.require(array, requirements=["C", "W"]), device=self.handle)
-
-    def get(self, array: Any) -> Any:
-        """The same numbers as a NumPy array."""
-        if self.xp is HOST.xp or isinstance(array, float | np.ndarray):
-            return array
-        from array_api_compat import to_device
-
-        return np.asarray(to_device(array, self.home))
-
-    def dtype(self, kind: Any) -> Any:
-        """What this library calls a NumPy number type."""
-        return getattr(self.xp, np.dtype(kind).name)
-
-    def numpy_dtype(self, array: Any) -> np.dtype[Any]:
-        """What NumPy calls the number type of an array of this device."""
-        return np.dtype(str(array.dtype).rpartition(".")[2])
-
-    def zeros(self, shape: Any, dtype: Any) -> Any:
-        """Zeros on this device."""
-        return self.xp.zeros(shape, dtype=dtype, device=self.handle)
-
-    def parts(self, array: Any, dtype: Any) -> list[Any]:
-        """Arrays of that type that add up to the array.
-
-        In a narrow type, two are within a 2⁻¹⁶th of a number in single precision, and three within a
-        2⁻²⁴th of one in double precision; whole numbers up to 256, and results of `rounded`, take one.
-        """
-        if array.dtype == dtype:
-            return [array]
-        if dtype != self.narrow:
-            return [self.xp.astype(array, dtype)]
-        found, rest = [self.xp.astype(array, dtype)], array
-        for _ in range(1 if array.dtype == self.xp.float32 else 2):
-            rest = rest - self.xp.astype(found[-1], array.dtype)
-            if not bool(self.xp.any(rest != 0)):
-                break
-            found.append(self.xp.astype(rest, dtype))
-        return found
-
-    def rounded(self, array: Any) -> Any:
-        """Numbers within a 2⁻⁹th of these whose products take half the time, if there is a narrow type."""
-        if self.narrow is None:
-            return array
-        return self.xp.astype(self.xp.astype(array, self.narrow), array.dtype)
-
-    @contextmanager
-    def short_of_memory(self) -> Iterator[None]:
-        """Turns the libraries' out-of-memory errors into MemoryError."""
-        try:
-            yield
-        except Exception as error:
-            if type(error).__name__ in ("OutOfMemoryError", "AcceleratorError") and self.name != "cpu":
-                raise MemoryError(f"too little memory on {self.name}") from error
-            raise
-
-    def product(self, left: Any, right: Any) -> Any:
-        """The matrix product; in single precision if the factors are narrow."""
-        if self.narrow is None or left.dtype != self.narrow:
-            return left @ right
-        if not self.name.startswith("cuda"):  # without such products: the same numbers, slower
-            return self.xp.astype(left, self.xp.float32) @ self.xp.astype(right, self.xp.float32)
-        import torch
-
-        return torch.mm(left, right, out_dtype=torch.float32)
-
-    def take_rows(self, table: Any, index: Any) -> Any:
-        """Rows of a table by their numbers."""
-        index = self.xp.astype(index, self.xp.int32)
-        if self.narrow is None or table.dtype != self.narrow or table.shape[1] != 8:
-            return self.xp.take(table, index, axis=0)
-        # eight narrow numbers are the sixteen bytes of one complex number, which is fetched 70 times faster
-        import torch
-
-        return torch.index_select(table.view(torch.complex128)[:, 0], 0, index).view(table.dtype)
-
-    def thin_product(self, matrix: Any, vector: Any) -> Any:
-        """A matrix times a vector, in the vector's precision."""
-        parts = self.parts(vector, matrix.dtype)
-        found = self.product(matrix, parts[0][:, None])[:, 0]
-        for part in parts[1:]:
-            found = found + self.product(matrix, part[:, None])[:, 0]
-        return found
-
-    def column_dots(self, left: Any, right: Any) -> Any:
-        """Σ_i left[i, p] right[i, p] for every p."""
-        if self.xp is HOST.xp:
-            return np.einsum("ip,ip->p", left, right)
-        return self.xp.sum(left * right, axis=0)
-
-    @property
-    def block(self) -> int:
-        """The size of a block of work in bytes: a fast one, at most a quarter of the free memory."""
-        if not self.name.startswith("cuda"):
-            return _HOST_BLOCK
-        return min(_DEVICE_BLOCK, self.free_memory // 4)
-
-    @property
-    def free_memory(self) -> int:
-        """Bytes that are free on the device, or on the host."""
-        if not self.name.startswith("cuda"):
-            return free_on_host()
-        cuda = self.xp.cuda
-        free = cuda.mem_get_info(self.handle) if hasattr(cuda, "mem_get_info") else self.handle.mem_info
-        return int(free[0])
-
-
-def _host_namespace() -> Any:
-    """NumPy; before 2.1, which lacks some of the standard's names, through array-api-compat."""
-    if hasattr(np, "astype"):
-        return np
-    import array_api_compat.numpy
-
-    return array_api_compat.numpy
-
-
-HOST = Device("cpu", _host_namespace())
-
-
-def find_device(name: str) -> Device:
-    """The device of that name, "cpu", "cuda" or "cuda:1"; if it is missing, the host with a warning."""
-    if not isinstance(name, str) or not re.fullmatch(r"cpu|cuda(:\d+)?", name):
-        raise invalid("device", "'cpu', 'cuda', 'cuda:0', 'cuda:1', ...", name)
-    if name == "cpu":
-        return HOST
-    device, reason = _torch(name)
-    if device is None and reason == "":
-        device, reason = _cupy(name)
-    if device is None:
-        warnings.warn(f"{reason}; running on the CPU instead", RuntimeWarning, stacklevel=2)
-        return HOST
-    return device
-
-
-def _torch(name: str) -> tuple[Device | None, str]:
-    try:
-        import torch
-        from array_api_compat import torch as namespace
-    except ImportError:
-        return None, ""
-    index = int(name.partition(":")[2] or 0)
-    if not torch.cuda.is_available() or torch.cuda.device_count() <= index:
-        return None, f"device={name!r}: PyTorch sees no such CUDA device on this machine"
-    return Device(name, namespace, torch.device("cuda", index), narrow=torch.bfloat16, panel=512), ""
-
-
-def _cupy(name: str) -> tuple[Device | None, str]:
-    try:
-        import cupy
-        from array_api_compat import cupy as namespace
-    except ImportError:
-        return None, f"device={name!r} needs PyTorch or CuPy with CUDA: pip install 'tellall[gpu]'"
-    index = int(name.partition(":")[2] or 0)
-    try:
-        count = cupy.cuda.runtime.getDeviceCount()
-    except cupy.cuda.runtime.CUDARuntimeError:  # no driver
-        count = 0
-    if count <= index:
-        return None, f"device={name!r}: CuPy sees no such CUDA device on this machine"
-    return Device(name, namespace, cupy.cuda.Device(index), panel=512), ""
+_WRITTEN = 1 << 26  # entries up to which all rows are written out to select some
+_CHUNK = 1 << 20  # memberships handled at once, so that temporaries stay in cache-sized pieces
 
 
 class LinearOperator(ABC):
@@ -373,6 +178,189 @@ def in_chunks(choices: Iterable[tuple[int, ...]], size: int) -> Iterator[IntArra
 
 
 @final
+class Partition(LinearOperator):
+    """The cell counts of one or several tables: ``A[c, p] = 1`` where person p is in cell c.
+
+    ``codes`` is one row of cell numbers per table (tables × n); cells of different tables have different
+    numbers below ``cells``. If these are the tables of every k of some columns, ``every`` is those columns'
+    codes (columns × n), and k.
+
+    Notes
+    -----
+    A s = bincount(codes, s) and Aᵀ y = y[codes] summed over tables: O(tables · n) time, no matrix. The gram
+    adds each cell's weight to all pairs of its people: O(Σ |cell|²) time. In the tables of every k
+    columns, two people who agree in g columns share C(g, k) cells: with equal weights, O(columns · n²).
+    """
+
+    def __init__(
+        self,
+        codes: npt.ArrayLike,
+        cells: int,
+        *,
+        device: Device = HOST,
+        every: tuple[IntArray, int] | None = None,
+    ) -> None:
+        self.device, self.every = device, every
+        array = np.atleast_2d(np.asarray(codes))
+        if array.ndim != 2 or array.dtype.kind not in "iu":
+            raise invalid("codes", "an integer array, one row per table", f"{array.dtype} {array.shape}")
+        if array.size and (array.min() < 0 or array.max() >= cells):
+            raise invalid("codes", f"cell numbers from 0 to {cells - 1}", f"{array.min()} to {array.max()}")
+        self.codes: IntArray = array
+        self.shape = (cells, array.shape[1])
+        self.dtype = np.dtype(np.float64)
+
+    @property
+    def entries(self) -> int:
+        return self.codes.size
+
+    def matmat(self, block: Array) -> Array:
+        return stack_columns(self.device, self._count, block, self.shape[0])
+
+    def rmatmat(self, block: Array) -> Array:
+        device = self.device
+        out: Array = device.zeros((self.shape[1], block.shape[1]), block.dtype)
+        for row in self._cells:
+            out += device.xp.take(block, row, axis=0)
+        return out
+
+    def rmatvec(self, vector: Array) -> Array:
+        if self.device is not HOST:
+            return self.rmatmat(vector[:, None])[:, 0]
+        out = np.zeros(self.shape[1], dtype=vector.dtype)
+        for rows in self._chunks():
+            out += vector[rows].sum(axis=0)
+        return out
+
+    def on(self, device: Device) -> Partition:
+        return Partition(self.codes, self.shape[0], device=device, every=self.every)
+
+    def gram(self, weights: Array | None = None) -> Array:
+        n = self.shape[1]
+        if self.every is not None and (weights is None or (weights == weights[:1]).all()):
+            return self._gram_of_every(1.0 if weights is None or not weights.size else float(weights[0]))
+        out = np.zeros((n, n))
+        for row in self.codes:
+            order = np.argsort(row, kind="stable")
+            borders = np.flatnonzero(np.diff(row[order])) + 1
+            for people in np.split(order, borders) if n else ():
+                weight = 1.0 if weights is None else float(weights[row[people[0]]])
+                if weight:
+                    out[people[:, None], people] += weight
+        return out
+
+    def _gram_of_every(self, weight: float) -> Array:
+        assert self.every is not None
+        (columns, k), n = self.every, self.shape[1]
+        shared = weight * np.array([comb(agree, k) for agree in range(len(columns) + 1)], dtype=np.float64)
+        out, step = np.empty((n, n)), max(1, _CHUNK // 4 // max(1, n))
+        for begin in range(0, n, step):  # rows that stay in the cache
+            alike = np.zeros(out[begin : begin + step].shape, dtype=np.min_scalar_type(len(columns)))
+            for column in columns:
+                alike += column[begin : begin + step, None] == column
+            np.take(shared, alike, out=out[begin : begin + step], mode="clip")
+        return out
+
+    def take(self, columns: IntArray) -> Partition:
+        every = None if self.every is None else (self.every[0][:, columns], self.every[1])
+        codes = np.ascontiguousarray(self.codes[:, columns])
+        return Partition(codes, self.shape[0], device=self.device, every=every)
+
+    def squared(self) -> Partition:
+        return self
+
+    def to_sparse(self) -> Any:
+        from scipy.sparse import csr_array
+
+        tables, n = self.codes.shape
+        people = np.broadcast_to(np.arange(n), (tables, n)).ravel()
+        return csr_array((np.ones(tables * n), (self.codes.ravel(), people)), shape=self.shape)
+
+    def _count(self, vector: Any) -> Any:
+        if self.device is not HOST:
+            return self._count_sorted(vector)
+        out = np.zeros(self.shape[0])
+        for rows in self._chunks():
+            weights = np.broadcast_to(vector, rows.shape).ravel()
+            out += np.bincount(rows.ravel(), weights, minlength=self.shape[0])
+        return out
+
+    def _count_sorted(self, vector: Any) -> Any:
+        """The counts by running sums over the people in the order of their cells, in double precision."""
+        device, xp = self.device, self.device.xp
+        people, ends = self._sorted
+        sums = xp.cumulative_sum(xp.take(xp.astype(vector, xp.float64), people), axis=0)
+        until = xp.take(xp.concat([device.zeros((1,), xp.float64), sums]), ends)
+        return xp.astype(until[1:] - until[:-1], vector.dtype)
+
+    @cached_property
+    def _sorted(self) -> tuple[Any, Any]:
+        """The people in the order of their cells, and how many are in all cells before each."""
+        order = np.argsort(self.codes, axis=None, kind="stable")
+        counts = np.bincount(self.codes.ravel(), minlength=self.shape[0])
+        ends = np.concatenate([[0], np.cumsum(counts)])
+        return self.device.put(order % max(self.shape[1], 1)), self.device.put(ends)
+
+    @cached_property
+    def _cells(self) -> list[Any]:
+        """The cell numbers of each table, on the device."""
+        return [self.device.put(row) for row in self.codes]
+
+    def _chunks(self) -> list[IntArray]:
+        step = max(1, _CHUNK // max(1, self.shape[1]))
+        return [self.codes[i : i + step] for i in range(0, self.codes.shape[0], step)]
+
+
+@final
+class RowSelect(LinearOperator):
+    """Rows ``index`` of an operator, in that order; a row may come more than once or not at all."""
+
+    def __init__(self, operator: LinearOperator, index: npt.ArrayLike) -> None:
+        self.index: IntArray = np.asarray(index, dtype=np.intp)
+        if self.index.size and (self.index.min() < 0 or self.index.max() >= operator.shape[0]):
+            raise invalid("index", f"row numbers from 0 to {operator.shape[0] - 1}", self.index)
+        self.operator = operator
+        self.shape = (self.index.size, operator.shape[1])
+        self.dtype, self.device = operator.dtype, operator.device
+        self._index: Any = self.device.put(self.index)
+        # its counts add up the values of rows that were selected more than once
+        self._chosen = Partition(self.index, operator.shape[0], device=self.device)
+
+    @property
+    def entries(self) -> int:
+        often = int(np.bincount(self.index).max(initial=0))  # how often the same row is selected
+        return min(self.shape[0] * self.shape[1], often * self.operator.entries)
+
+    def matmat(self, block: Array) -> Array:
+        out: Array = self.device.xp.take(self.operator.matmat(block), self._index, axis=0)
+        return out
+
+    def rmatmat(self, block: Array) -> Array:
+        rows = self.device.xp.astype(self._chosen.matmat(block), block.dtype, copy=False)
+        return self.operator.rmatmat(rows)
+
+    def on(self, device: Device) -> RowSelect:
+        return RowSelect(self.operator.on(device), self.index)
+
+    def gram(self, weights: Array | None = None) -> Array:
+        return self.operator.gram(self._chosen.matvec(np.ones(self.shape[0]) if weights is None else weights))
+
+    def take(self, columns: IntArray) -> RowSelect:
+        return RowSelect(self.operator.take(columns), self.index)
+
+    def squared(self) -> RowSelect:
+        return RowSelect(self.operator.squared(), self.index)
+
+    def to_dense(self) -> Array:
+        if self.operator.shape[0] * self.shape[1] > _WRITTEN:
+            return super().to_dense()
+        return np.asarray(self.operator.to_dense()[self.index])
+
+    def to_sparse(self) -> Any:
+        return self.operator.to_sparse()[self.index]
+
+
+@final
 class Transposed(LinearOperator):
     """Aᵀ of an operator A."""
 
@@ -388,8 +376,6 @@ class Transposed(LinearOperator):
         return self.operator.matmat(block)
 
     def take(self, columns: IntArray) -> LinearOperator:
-        from tellall.algebra.operators.compose import RowSelect
-
         return RowSelect(self.operator, columns).T
 
     def squared(self) -> LinearOperator:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import comb
 from typing import Any, final
 
 import numpy as np
@@ -17,8 +16,9 @@ from tellall.algebra.operators.base import (
     Device,
     IntArray,
     LinearOperator,
+    Partition,
+    RowSelect,
     split_rows,
-    stack_columns,
 )
 from tellall.algebra.operators.blocks import ManyColumns, RowBlocks, WideRows
 from tellall.algebra.operators.sparse import Sparse
@@ -47,142 +47,6 @@ MOST_ENTRIES = 50_000_000  # nonzero, of a matrix that is written out
 MOST_PLACES = 500_000_000  # and of one that is kept in blocks, a byte or two each
 MOST_PRODUCTS = 200_000_000_000  # rows² × unknowns, if rows are few and written in pieces
 _LOOKED_AT = 20_000  # rows compared first, before all of them are
-_WRITTEN = 1 << 26  # entries up to which all rows are written out to select some
-_CHUNK = 1 << 20  # memberships handled at once, so that temporaries stay in cache-sized pieces
-
-
-@final
-class Partition(LinearOperator):
-    """The cell counts of one or several tables: ``A[c, p] = 1`` where person p is in cell c.
-
-    ``codes`` is one row of cell numbers per table (tables × n); cells of different tables have different
-    numbers below ``cells``. If these are the tables of every k of some columns, ``every`` is those columns'
-    codes (columns × n), and k.
-
-    Notes
-    -----
-    A s = bincount(codes, s) and Aᵀ y = y[codes] summed over tables: O(tables · n) time, no matrix. The gram
-    adds each cell's weight to all pairs of its people: O(Σ |cell|²) time. In the tables of every k
-    columns, two people who agree in g columns share C(g, k) cells: with equal weights, O(columns · n²).
-    """
-
-    def __init__(
-        self,
-        codes: npt.ArrayLike,
-        cells: int,
-        *,
-        device: Device = HOST,
-        every: tuple[IntArray, int] | None = None,
-    ) -> None:
-        self.device, self.every = device, every
-        array = np.atleast_2d(np.asarray(codes))
-        if array.ndim != 2 or array.dtype.kind not in "iu":
-            raise invalid("codes", "an integer array, one row per table", f"{array.dtype} {array.shape}")
-        if array.size and (array.min() < 0 or array.max() >= cells):
-            raise invalid("codes", f"cell numbers from 0 to {cells - 1}", f"{array.min()} to {array.max()}")
-        self.codes: IntArray = array
-        self.shape = (cells, array.shape[1])
-        self.dtype = np.dtype(np.float64)
-
-    @property
-    def entries(self) -> int:
-        return self.codes.size
-
-    def matmat(self, block: Array) -> Array:
-        return stack_columns(self.device, self._count, block, self.shape[0])
-
-    def rmatmat(self, block: Array) -> Array:
-        device = self.device
-        out: Array = device.zeros((self.shape[1], block.shape[1]), block.dtype)
-        for row in self._cells:
-            out += device.xp.take(block, row, axis=0)
-        return out
-
-    def rmatvec(self, vector: Array) -> Array:
-        if self.device is not HOST:
-            return self.rmatmat(vector[:, None])[:, 0]
-        out = np.zeros(self.shape[1], dtype=vector.dtype)
-        for rows in self._chunks():
-            out += vector[rows].sum(axis=0)
-        return out
-
-    def on(self, device: Device) -> Partition:
-        return Partition(self.codes, self.shape[0], device=device, every=self.every)
-
-    def gram(self, weights: Array | None = None) -> Array:
-        n = self.shape[1]
-        if self.every is not None and (weights is None or (weights == weights[:1]).all()):
-            return self._gram_of_every(1.0 if weights is None or not weights.size else float(weights[0]))
-        out = np.zeros((n, n))
-        for row in self.codes:
-            order = np.argsort(row, kind="stable")
-            borders = np.flatnonzero(np.diff(row[order])) + 1
-            for people in np.split(order, borders) if n else ():
-                weight = 1.0 if weights is None else float(weights[row[people[0]]])
-                if weight:
-                    out[people[:, None], people] += weight
-        return out
-
-    def _gram_of_every(self, weight: float) -> Array:
-        assert self.every is not None
-        (columns, k), n = self.every, self.shape[1]
-        shared = weight * np.array([comb(agree, k) for agree in range(len(columns) + 1)], dtype=np.float64)
-        out, step = np.empty((n, n)), max(1, _CHUNK // 4 // max(1, n))
-        for begin in range(0, n, step):  # rows that stay in the cache
-            alike = np.zeros(out[begin : begin + step].shape, dtype=np.min_scalar_type(len(columns)))
-            for column in columns:
-                alike += column[begin : begin + step, None] == column
-            np.take(shared, alike, out=out[begin : begin + step], mode="clip")
-        return out
-
-    def take(self, columns: IntArray) -> Partition:
-        every = None if self.every is None else (self.every[0][:, columns], self.every[1])
-        codes = np.ascontiguousarray(self.codes[:, columns])
-        return Partition(codes, self.shape[0], device=self.device, every=every)
-
-    def squared(self) -> Partition:
-        return self
-
-    def to_sparse(self) -> Any:
-        from scipy.sparse import csr_array
-
-        tables, n = self.codes.shape
-        people = np.broadcast_to(np.arange(n), (tables, n)).ravel()
-        return csr_array((np.ones(tables * n), (self.codes.ravel(), people)), shape=self.shape)
-
-    def _count(self, vector: Any) -> Any:
-        if self.device is not HOST:
-            return self._count_sorted(vector)
-        out = np.zeros(self.shape[0])
-        for rows in self._chunks():
-            weights = np.broadcast_to(vector, rows.shape).ravel()
-            out += np.bincount(rows.ravel(), weights, minlength=self.shape[0])
-        return out
-
-    def _count_sorted(self, vector: Any) -> Any:
-        """The counts by running sums over the people in the order of their cells, in double precision."""
-        device, xp = self.device, self.device.xp
-        people, ends = self._sorted
-        sums = xp.cumulative_sum(xp.take(xp.astype(vector, xp.float64), people), axis=0)
-        until = xp.take(xp.concat([device.zeros((1,), xp.float64), sums]), ends)
-        return xp.astype(until[1:] - until[:-1], vector.dtype)
-
-    @cached_property
-    def _sorted(self) -> tuple[Any, Any]:
-        """The people in the order of their cells, and how many are in all cells before each."""
-        order = np.argsort(self.codes, axis=None, kind="stable")
-        counts = np.bincount(self.codes.ravel(), minlength=self.shape[0])
-        ends = np.concatenate([[0], np.cumsum(counts)])
-        return self.device.put(order % max(self.shape[1], 1)), self.device.put(ends)
-
-    @cached_property
-    def _cells(self) -> list[Any]:
-        """The cell numbers of each table, on the device."""
-        return [self.device.put(row) for row in self.codes]
-
-    def _chunks(self) -> list[IntArray]:
-        step = max(1, _CHUNK // max(1, self.shape[1]))
-        return [self.codes[i : i + step] for i in range(0, self.codes.shape[0], step)]
 
 
 @final
@@ -231,55 +95,6 @@ class Stack(LinearOperator):
         from scipy.sparse import csr_array, vstack
 
         return csr_array(vstack([operator.to_sparse() for operator in self.operators]))
-
-
-@final
-class RowSelect(LinearOperator):
-    """Rows ``index`` of an operator, in that order; a row may come more than once or not at all."""
-
-    def __init__(self, operator: LinearOperator, index: npt.ArrayLike) -> None:
-        self.index: IntArray = np.asarray(index, dtype=np.intp)
-        if self.index.size and (self.index.min() < 0 or self.index.max() >= operator.shape[0]):
-            raise invalid("index", f"row numbers from 0 to {operator.shape[0] - 1}", self.index)
-        self.operator = operator
-        self.shape = (self.index.size, operator.shape[1])
-        self.dtype, self.device = operator.dtype, operator.device
-        self._index: Any = self.device.put(self.index)
-        # its counts add up the values of rows that were selected more than once
-        self._chosen = Partition(self.index, operator.shape[0], device=self.device)
-
-    @property
-    def entries(self) -> int:
-        often = int(np.bincount(self.index).max(initial=0))  # how often the same row is selected
-        return min(self.shape[0] * self.shape[1], often * self.operator.entries)
-
-    def matmat(self, block: Array) -> Array:
-        out: Array = self.device.xp.take(self.operator.matmat(block), self._index, axis=0)
-        return out
-
-    def rmatmat(self, block: Array) -> Array:
-        rows = self.device.xp.astype(self._chosen.matmat(block), block.dtype, copy=False)
-        return self.operator.rmatmat(rows)
-
-    def on(self, device: Device) -> RowSelect:
-        return RowSelect(self.operator.on(device), self.index)
-
-    def gram(self, weights: Array | None = None) -> Array:
-        return self.operator.gram(self._chosen.matvec(np.ones(self.shape[0]) if weights is None else weights))
-
-    def take(self, columns: IntArray) -> RowSelect:
-        return RowSelect(self.operator.take(columns), self.index)
-
-    def squared(self) -> RowSelect:
-        return RowSelect(self.operator.squared(), self.index)
-
-    def to_dense(self) -> Array:
-        if self.operator.shape[0] * self.shape[1] > _WRITTEN:
-            return super().to_dense()
-        return np.asarray(self.operator.to_dense()[self.index])
-
-    def to_sparse(self) -> Any:
-        return self.operator.to_sparse()[self.index]
 
 
 @final

@@ -53,7 +53,8 @@ def test_a_case_ends_as_it_deserves(case, tellall, tmp_path):
     search = [] if case.remedy else ["--no-remedy"]
     code, out, err = tellall("audit", "plan.toml", "--jobs", "1", "--json", "--force", *search)
     no_fault(case, code, err)
-    document = read_audit(out).model_dump(mode="json")
+    document = read_audit(out).as_json()
+    assert document == json.loads(out)
     assert document["verdict"]["word"] == WORDS[code]
     assert Path("plan-audit/audit.json").read_text(encoding="utf-8") == out
     page = shown_text(Path("plan-audit/report.html").read_text(encoding="utf-8"))

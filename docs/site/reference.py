@@ -16,7 +16,7 @@ __all__ = ["PAGES", "reference_pages"]
 PAGES = {
     "genomes": ("Genomes", ("tellall.people.genomics",)),
     "people": ("People", ("tellall.people",)),
-    "statistics": ("Statistics", ("tellall.release.statistics", "tellall.release.joint")),
+    "statistics": ("Statistics", ("tellall.release.statistics", "tellall.release.count_tables")),
     "protections": ("Protections", ("tellall.release.protections",)),
     "promises": (
         "Privacy profiles and private regression",

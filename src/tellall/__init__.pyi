@@ -87,12 +87,12 @@ from .release.acro import read_acro as read_acro
 from .release.cell_files import CellFiles as CellFiles
 from .release.cell_files import read_cells as read_cells
 from .release.coefficients import read_coefficients as read_coefficients
+from .release.count_tables import CountTable as CountTable
 from .release.crosstab import from_crosstab as from_crosstab
 from .release.curves import from_curve as from_curve
 from .release.equations import Equations as Equations
 from .release.equations import Evidence as Evidence
 from .release.fits import release_from_fits as release_from_fits
-from .release.joint import CountTable as CountTable
 from .release.linearise import linearise as linearise
 from .release.listed import ListedCells as ListedCells
 from .release.outputs import OutputFolder as OutputFolder

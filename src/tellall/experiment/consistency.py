@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from tellall.attack.prove.counting import count_secrets
 from tellall.attack.prove.reasons import contradiction
 from tellall.attack.reconstruct.attack import Reconstruction
-from tellall.release.joint import name_cell
+from tellall.release.count_tables import name_cell
 
 __all__ = ["clashes_in", "count_few"]
 

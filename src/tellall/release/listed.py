@@ -14,8 +14,8 @@ from tellall.algebra.solvers.base import Gaps, Mask
 from tellall.core.errors import invalid
 from tellall.people.bands import ColumnLabels
 from tellall.people.dataset import Dataset, Public
+from tellall.release.count_tables import SECRET, CountTable, Shaped, tables_in
 from tellall.release.grids import TOTALS
-from tellall.release.joint import SECRET, CountTable, Shaped, tables_in
 from tellall.release.linearise import possible_counts, possible_values
 from tellall.release.protections.concentration import (
     Concentration,

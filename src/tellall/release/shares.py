@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
 from math import prod
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -12,11 +11,9 @@ import numpy.typing as npt
 from tellall.algebra.operators.base import Array
 from tellall.core.errors import invalid
 from tellall.people.bands import ColumnLabels, Refined
+from tellall.release.count_tables import CountTable
 from tellall.release.linearise import possible_counts, possible_values
 from tellall.release.protections.rounding import either_way
-
-if TYPE_CHECKING:
-    from tellall.release.joint import CountTable
 
 __all__ = ["base_bounds", "counts_of_shares"]
 

@@ -17,8 +17,8 @@ from tellall.core.errors import invalid
 from tellall.people.bands import Bands, can_refine, hierarchy, is_band, overlap
 from tellall.people.labels import label_text
 from tellall.people.readers import read_printed, read_table
+from tellall.release.count_tables import CountTable
 from tellall.release.grids import TOTALS, as_number, last_digit
-from tellall.release.joint import CountTable
 from tellall.release.protections import Rounding
 from tellall.release.protections.protection import Protection, as_protections
 

@@ -21,7 +21,7 @@ from tellall.core.checks import whole
 from tellall.core.errors import invalid
 from tellall.people.bands import Bands
 from tellall.people.dataset import Dataset, Public, as_public
-from tellall.release.joint import SECRET, CountTable
+from tellall.release.count_tables import SECRET, CountTable
 from tellall.release.listed import COUNTS, ListedCells, listed_in
 from tellall.release.protections.protection import noise_of
 from tellall.release.release import Release

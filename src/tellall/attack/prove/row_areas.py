@@ -22,7 +22,7 @@ from tellall.core.records import Record, read
 from tellall.core.tasks import Failed, Task
 from tellall.core.work import Progress
 from tellall.people.bands import Bands
-from tellall.release.joint import CountTable, tables_in
+from tellall.release.count_tables import CountTable, tables_in
 from tellall.release.release import Release
 
 __all__ = ["AreaRows", "rows_by_area"]

@@ -24,15 +24,8 @@ from tellall.core.records import ENDLESS, Meaning, Record
 from tellall.people.bands import Bands
 from tellall.people.dataset import Dataset, Public
 from tellall.people.matching import code_people
-from tellall.release.joint import (
-    SECRET,
-    CountTable,
-    Joint,
-    every_gap,
-    join_tables,
-    refine_columns,
-    tables_in,
-)
+from tellall.release.count_tables import SECRET, CountTable, tables_in
+from tellall.release.joint import Joint, every_gap, join_tables, refine_columns
 from tellall.release.linearise import unlike_rounding
 from tellall.release.protections.protection import Rng, as_rng, noise_of
 from tellall.release.release import Release

@@ -46,9 +46,9 @@ from tellall.core.checks import whole
 from tellall.core.errors import invalid
 from tellall.core.shown import InNotebook
 from tellall.people.dataset import Dataset, Public
+from tellall.release.count_tables import name_cell
 from tellall.release.equations import Evidence
 from tellall.release.hidden import threshold_of
-from tellall.release.joint import name_cell
 from tellall.release.linearise import as_view, evidence_of, turn_back, unlike_rounding, without_tiny_noise
 from tellall.release.protections.protection import Rng, as_rng
 from tellall.release.protections.records import Swapping

@@ -16,8 +16,8 @@ from tellall.core.version import __version__
 from tellall.people.bands import Bands
 from tellall.people.dataset import Dataset
 from tellall.people.readers import read_table
+from tellall.release.count_tables import name_cell
 from tellall.release.folders import read_folder
-from tellall.release.joint import name_cell
 from tellall.release.outputs import NotRead, OutputFolder
 from tellall.release.release import Release
 from tellall.release.statistics.among import people_where

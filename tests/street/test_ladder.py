@@ -47,8 +47,8 @@ def explained(audit: Audit) -> None:
     outcomes = [one for finding in audit.found for one in finding.outcomes]
     learnt = max(
         *(limits.count(one.learnt) for one in outcomes),
-        overall.sensitive["proved_alone"],
-        overall.sensitive["exposed"],
+        overall.sensitive.proved_alone,
+        overall.sensitive.exposed,
     )
     beyond = any(one.share_gained[1] > limits.advantage for one in outcomes) or learnt > (limits.exposed or 0)
     reason = audit.verdict.decided

@@ -397,12 +397,18 @@ class Evidence:
 
     def on(self, device: Device) -> Evidence:
         """The same with products computed on that device; if it cannot, on the CPU and with a warning."""
-        moved = replace(self, device=device)
+        moved = self._with_groups(device=device)
         try:
             _ = moved.system
         except TellallError as reason:
             warnings.warn(f"{reason}; running on the CPU instead", RuntimeWarning, stacklevel=3)
             return self
+        return moved
+
+    def _with_groups(self, **changes: Any) -> Evidence:
+        """The same but for these changes, with the groups in the same order: proofs go by their places."""
+        moved = replace(self, **changes)
+        moved.__dict__["groups"] = self.groups  # fills the cached property
         return moved
 
     @property
@@ -577,7 +583,7 @@ class Evidence:
 
     def unbounded(self) -> Evidence:
         """The same without bounds, for values that contradict each other."""
-        return replace(self, consistent=False)
+        return self._with_groups(consistent=False)
 
     @cached_property
     def _row_space(self) -> tuple[int, np.ndarray[tuple[int], np.dtype[np.bool_]]]:

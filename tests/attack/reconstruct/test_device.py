@@ -64,6 +64,21 @@ def test_a_category_is_solved_elsewhere_too(elsewhere: Device) -> None:
     np.testing.assert_array_equal(there.guess, here.guess)
 
 
+@pytest.mark.parametrize("protection", [None, ta.Rounding(5), ta.Suppression(5)], ids=str)
+def test_proofs_do_not_depend_on_the_device(
+    protection: ta.Protection | None, elsewhere: Device, nhanes: ta.Dataset
+) -> None:
+    everybody = nhanes.take(np.arange(60))
+    release = ta.publish(everybody, ta.Marginals(ways=3), protection)
+    here = ta.reconstruct(release, everybody.public, "least-squares")
+    there = ta.reconstruct(release, everybody.public, "least-squares", device="cuda")
+    assert there.evidence.device is elsewhere
+    proved = there.identified == "proved"
+    assert proved.all()
+    np.testing.assert_array_equal(proved, here.identified == "proved")
+    np.testing.assert_array_equal(there.guess, everybody.secret)
+
+
 def test_equations_without_a_form_there_are_solved_here(
     elsewhere: Device, monkeypatch: pytest.MonkeyPatch
 ) -> None:

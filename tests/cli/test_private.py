@@ -38,15 +38,20 @@ def test_names_that_act_are_plain_everywhere(tellall, tmp_path):
     for command in (
         ["audit", "people.toml", "--jobs", "1", "--json", "--no-remedy"],
         ["publish", "people.toml", "-o", "release.json"],
-        ["attack", "release.json", "--public", "people.csv", "--json"],
+        ["attack", "release-1.json", "--public", "people.csv", "--json"],
         ["audit", "missing\x1b[31m.toml"],
-        ["attack", "release.json", "--public", "people.csv", "--prior", "\x1b[31m"],
+        ["attack", "release-1.json", "--public", "people.csv", "--prior", "\x1b[31m"],
     ):
         code, out, err = tellall(*command)
         assert "fault in tellall" not in err
         assert not acting(out + err), command
     found = written(tmp_path)
-    assert {Path(name).name for name in found} >= {"people.toml", "audit.json", "report.html", "release.json"}
+    assert {Path(name).name for name in found} >= {
+        "people.toml",
+        "audit.json",
+        "report.html",
+        "release-1.json",
+    }
     for name, text in found.items():
         assert not acting(text), name
 

@@ -33,7 +33,7 @@ def frame(n: int = 200) -> pd.DataFrame:
 
 @pytest.mark.parametrize("name", ["p.xlsx", "p.csv", "p.parquet", "p.dta"])
 def test_a_birth_date_is_cut_at_dates_and_shown_as_dates_from_every_file(tmp_path, name):
-    people, path = frame(), tmp_path / name
+    people, path = frame(400), tmp_path / name  # enough of them for the usual parts
     if name.endswith("parquet"):
         people.to_parquet(path)
     elif name.endswith("dta"):

@@ -58,8 +58,8 @@ def init(
     if plan.exists() or plan.is_symlink():
         raise invalid("--out", "a new file", str(plan), "Remove it, or choose another name.")
     table = read_table(people)
-    made = draft(table, _relative(plan, people), secret=secret, drop_gaps=drop_gaps, kind=kind)
-    files.write_text(plan, made.text.replace("seed = 0 ", f"seed = {seed} "))
+    made = draft(table, _relative(plan, people), secret=secret, drop_gaps=drop_gaps, kind=kind, seed=seed)
+    files.write_text(plan, made.text)
     for line in (
         f"Wrote {plan}: secret {made.secret}, {count_of(len(made.public), 'public column')}.",
         *(f"Left out {reason}" for reason in made.left_out),

@@ -20,7 +20,7 @@ from tellall.core.errors import InvalidInput, TellallError, invalid
 from tellall.core.text import one_line, plain_text, said
 from tellall.core.version import __version__
 from tellall.experiment.document import AuditDocument, read_audit
-from tellall.experiment.plans.draft import ColumnLook, draft, look_at, toml_text
+from tellall.experiment.plans.draft import ColumnLook, draft, look_at
 from tellall.experiment.plans.plan import Plan
 from tellall.experiment.plans.policy import Policy
 from tellall.people import readers
@@ -151,14 +151,16 @@ class Case:
         looks = self.columns
         names = [looks[index].name for index in sorted({*public, secret, *([] if by is None else [by])})]
         table = readers.read_table(self.data)
-        made = draft({name: table[name] for name in names}, self.name, secret=looks[secret].name)
-        text = made.text.replace("seed = 0 ", f"seed = {seed} ", 1)
-        if by is not None:
-            text = text.replace('# by = "county"  ', f"by = {toml_text(looks[by].name)}  ", 1)
-        if known is not None and not {*public, *([] if by is None else [by])} <= set(known):
-            listed = ", ".join(toml_text(looks[index].name) for index in known if index in public)
-            text = text.replace('# known = ["age", "sex"]  ', f"known = [{listed}]  ", 1)
-        self.write_plan(text)
+        some = known is not None and not {*public, *([] if by is None else [by])} <= set(known)
+        made = draft(
+            {name: table[name] for name in names},
+            self.name,
+            secret=looks[secret].name,
+            by=None if by is None else looks[by].name,
+            known=[looks[index].name for index in known if index in public] if some and known else None,
+            seed=seed,
+        )
+        self.write_plan(made.text)
 
     def write_plan(self, text: str) -> None:
         """Replaces the plan, if it is one; what was measured about the old one is kept until the next run."""

@@ -62,6 +62,36 @@ def test_a_draft_shows_some_of_its_values(tmp_path, n):
     assert np.isnan(shown).mean() < 0.5
 
 
+def test_a_draft_is_what_people_publish(tmp_path):
+    """The secret by each column and one regression; larger tables are lines to uncomment."""
+    rng = np.random.default_rng(0)
+    table = {
+        **people(400),
+        "born": DAYS.repeat(2),
+        "town": rng.choice(["a", "b"], 400),
+        "pay": rng.lognormal(size=400),
+    }
+    made, plan = drafted(table, tmp_path, secret="ill")
+    tables, fit = plan.releases
+    assert tables.statistic == ta.Marginals(2)
+    assert fit.statistic == ta.Estimator(
+        "logistic", blocks=[["age", "kids", "pay"]], intercept=True
+    )  # no dates
+    more = made.text.replace("# [[releases]]", "[[releases]]").replace("# name", "name")
+    more = more.replace("# statistic", "statistic").replace("# protect", "protect")
+    (tmp_path / "more.toml").write_text(more)
+    assert Plan.read(tmp_path / "more.toml", needs_data=False).releases[2].statistic == ta.Marginals(3)
+    _, plan = drafted(table, tmp_path, secret="pay")
+    assert [type(entry.statistic) for entry in plan.releases] == [ta.CellMeans, ta.Estimator]
+    _, plan = drafted({**table, "ill": rng.choice(["no", "mild", "bad"], 400)}, tmp_path, secret="ill")
+    assert [entry.statistic for entry in plan.releases] == [ta.Marginals(2)]  # categories have no regression
+
+
+def test_what_the_page_asks_is_written_into_the_draft(tmp_path):
+    _, plan = drafted(people(80), tmp_path, by="kids", known=["age"], seed=7)
+    assert (plan.by, plan.attacker.known, plan.seed) == ("kids", ("age",), 7)
+
+
 def test_a_release_that_shows_nothing_is_named_with_advice(tmp_path):
     from tellall.experiment.plans.places import places_of
     from tellall.experiment.withheld import mostly_withheld

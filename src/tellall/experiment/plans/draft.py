@@ -17,7 +17,6 @@ from tellall.core.text import escape_marks, one_line
 from tellall.people.columns import DEFAULT_BINS, Bins, encode, is_missing
 from tellall.people.cuts import is_number_text
 from tellall.people.dataset import Dataset, Public, unknown_name
-from tellall.release import catalogue
 from tellall.release.statistics.base import numbers_of
 
 __all__ = [
@@ -31,7 +30,8 @@ __all__ = [
 ]
 
 _MOST_LEVELS = 50  # text with more values than this is a name, a key or a remark, and no table is made of it
-_MOST_ENTRIES = 20_000_000  # of equations × people, that an attack on numbers solves within a minute
+_MOST_COVARIATES = 8  # of a drafted regression
+_PER_COVARIATE = 10  # people for each of its covariates, as most guides ask for
 _FEW = 10  # people: smaller groups are reported, and hidden
 _PER_PART = 40  # people in each part of a column of numbers, if there are as many
 _FEWEST_PARTS = 4
@@ -118,7 +118,15 @@ def _rare(labels: Sequence[str], counts: Any) -> str:
 
 
 def draft(
-    table: Any, data: str, *, secret: str | None = None, drop_gaps: bool = False, kind: str | None = None
+    table: Any,
+    data: str,
+    *,
+    secret: str | None = None,
+    drop_gaps: bool = False,
+    kind: str | None = None,
+    by: str | None = None,
+    known: Sequence[str] | None = None,
+    seed: int = 0,
 ) -> Draft:
     """A commented plan for the columns of a table that lies in the file `data`.
 
@@ -134,6 +142,14 @@ def draft(
         Whether people whose secret is missing are left out.
     kind
         "bits", "categories" or "reals"; by default the secret's values decide.
+    by, known, seed
+        What the plan says under these keys; None leaves a line to uncomment.
+
+    Notes
+    -----
+    Drafted is what people publish first: the secret by each column, with small cells hidden and the others
+    rounded; means by each column of a real secret; one regression on the numbers. Tables of three columns
+    are a line to uncomment.
     """
     names = [str(name) for name in (table if isinstance(table, dict) else table.columns)]
     columns = {name: table[name] for name in names}
@@ -152,26 +168,37 @@ def draft(
     people = read()  # says what is wrong with the secret, if anything is
     people = read(bins=_coarser(people)) if _coarser(people) else people
     cuts = {c.name: c.cut_texts for c in people.public.columns if c.cuts}
-    numeric = [] if people.levels else _numeric(people.public)
-    planned = _TABLES if people.levels else f"{_MEANS}\n{_REGRESSIONS}" if numeric else _MEANS
-    listed = ", ".join(map(toml_text, numeric))
     text = _TEMPLATE.format(
         version=VERSION,
         data=toml_text(data),
         secret=toml_text(chosen),
-        gaps="drop_gaps = true  # people without a value of it are left out\n" if drop_gaps else "",
+        gaps="drop_gaps = true      # people without a value of it are left out\n" if drop_gaps else "",
         kind=_kind(people.meaning, kind),
         meaning=_meaning(people.meaning) if people.levels else "real numbers",
         public=",\n".join(f"  {toml_text(name)}" for name in kept),
         left_out="".join(f"# left out: {one_line(reason, 200)}\n" for reason in left_out),
+        by='# by = "county"       ' if by is None else f"by = {toml_text(by)}  ",
+        known='# known = ["age", "sex"]  ' if known is None else f"known = {as_toml_value(list(known))}  ",
         bins="\n".join(f"{toml_text(name)} = [{', '.join(points)}]" for name, points in cuts.items())
         or "# age = [17.5, 39.5, 64.5]",
         limit=_LIMIT if people.levels else _REAL_LIMIT,
-        releases=planned.format(ways=_ways(people), columns=listed),
-        statistics=_listing("statistic"),
-        protections=_listing("protection"),
+        seed=seed,
+        releases="\n".join(_releases(people)),
     )
     return Draft(text, chosen, tuple(kept), tuple(left_out))
+
+
+def _releases(people: Dataset) -> list[str]:
+    """What people publish first about such a secret, as a plan writes it."""
+    covariates = _numeric(people.public)[: min(_MOST_COVARIATES, people.n // _PER_COVARIATE)]
+    listed = ", ".join(map(toml_text, covariates))
+    found = [_TABLES if people.levels else _MEANS]
+    if covariates and people.levels <= 2:
+        loss = "logistic" if people.levels else "linear"
+        found.append(_REGRESSION.format(loss=loss, columns=listed))
+    if len(people.public.columns) > 1:
+        found.append(_LARGER_TABLES if people.levels else _LARGER_MEANS)
+    return found
 
 
 def _kind(values: Sequence[str], kind: str | None) -> str:
@@ -203,25 +230,12 @@ def _coarser(people: Dataset) -> dict[str, Bins]:
     }
 
 
-def _ways(people: Dataset) -> int:
-    """Tables of three columns, secret included; of two if most cells, or too many equations, would be left.
-
-    Most cells: with fewer than ten people in a cell on average, nearly all of them are hidden.
-    """
-    levels = [column.levels for column in people.public.columns]
-    cells = (sum(levels) ** 2 - sum(each**2 for each in levels)) // 2  # of all pairs
-    pairs = len(levels) * (len(levels) - 1) // 2
-    if people.levels:
-        small = people.n * pairs >= _FEW * cells * people.levels
-    else:
-        small = cells * people.n <= _MOST_ENTRIES
-    return min(3 if small else 2, len(levels) + 1)
-
-
 def _numeric(public: Public) -> list[str]:
-    """The columns that a regression can use: numbers without gaps."""
+    """The columns that a regression can use: numbers without gaps, and no dates."""
     found = []
     for index, column in enumerate(public.columns):
+        if column.dates:
+            continue
         try:
             numbers_of(public, index, "to be used in a regression")
         except TellallError:
@@ -279,15 +293,6 @@ def _any_missing(raw: Any) -> bool:
     return any(map(is_missing, _cells(raw)))
 
 
-def _listing(what: str) -> str:
-    """Every kind with its keys, as comments."""
-    lines = []
-    for name, kind in catalogue.kinds(what).items():
-        keys = ", ".join(str(p).split(":")[0].split("=")[0] for p in catalogue.parameters(kind).values())
-        lines.append(f"#   {name}{f' ({keys})' if keys else ''}")
-    return "\n".join(lines)
-
-
 def toml_text(text: str) -> str:
     """The text as a TOML string; marks that act, and characters above U+FFFF, are escaped."""
     quoted = json.dumps(text, ensure_ascii=False)
@@ -300,56 +305,36 @@ def plan_name(data: Path) -> Path:
 
 
 _TEMPLATE = """\
-# What is going to be published about the people in a file, and how much that may give away.
-# Audit it:   tellall audit THIS_FILE
-# Words:      tellall explain
+# What is going to be published about the people in a file. To see what it gives away:
+#   tellall audit THIS_FILE
+# Words: tellall explain. Every key of a plan: "The plan" in docs/audit.md.
 
 schema_version = {version}
 data = {data}
-
-# The column nobody should learn about a person: {meaning}.
-secret = {secret}
+secret = {secret}  # the column nobody should learn about a person: {meaning}
 {kind}{gaps}
 # The columns an attacker may know about everybody.
 {left_out}public = [
 {public},
 ]
-# by = "county"       # a public column: everything is published separately for each of its values
-
-# What an attacker knows. By default every public column of everybody, and nobody's secret: the safest guess.
-# known = ["age", "sex"]  # these public columns and no others
-# known_people = 0.9      # of nine people in ten; the others are strangers
-# known_secrets = 0.01    # and the secret of one in a hundred of them
-# may_include = true      # but not which of them are in the releases
-# Instead of these four, several attackers; the audit answers for each:
-# [[attackers]]           # put these at the end of the file
-# name = "neighbour"
-# known = ["age", "sex"]
+{by}# a public column: everything is published separately for each of its values
+{known}# what the attacker knows of them; all by default
 
 {limit}
 limit = 0.05
 exposed_limit = 0     # the most people with a sensitive value who may be proved alone or exposed
 # sensitive = ["yes"] # the values that must not be learned; all but the most common one by default
 repeats = 1           # draws of the noise that are attacked
-seed = 0              # of the audit; publishing draws its own
+seed = {seed}  # of the audit; publishing draws its own
 steps = true          # also attack with fewer protections, to see what each buys
 
 # Where numbers are cut for tables; a value on a cut counts as below it. These are round numbers near the
-# deciles of the people, so they say a little about them. Cuts that you always publish are better. A single
-# number, such as age = 5, cuts into that many parts with about as many people in each.
+# deciles of the people, so they say a little about them: cuts that you always publish are better.
 [bins]
 {bins}
 
-# What was published before, to be judged together with the new: files that tellall saved.
-# [[published]]
-# file = "last-year.json"
-
-# Everything that will be published, one [[releases]] each: they are attacked alone, then all together.
-# where = "sex = 'f' and age < 40" in a release says that it is only about these people.
-# Statistics, with their keys:
-{statistics}
-# Protections, with their keys, applied in the order given:
-{protections}
+# What will be published, one [[releases]] each: they are attacked alone, then all together.
+# where = "sex = 'f' and age < 40" in one of them says that it is only about these people.
 
 {releases}"""
 
@@ -361,40 +346,39 @@ _REAL_LIMIT = (
 _TABLES = """\
 [[releases]]
 name = "tables"
-statistic = {{ kind = "Marginals", ways = {ways} }}   # all tables of this many columns, secret included
+statistic = { kind = "Marginals", ways = 2 }   # the secret by each public column: two columns a table
 protect = [
-  {{ kind = "Suppression", below = 10 }},
-  {{ kind = "Rounding", base = 5 }},
+  { kind = "Suppression", below = 10 },
+  { kind = "Rounding", base = 5 },
 ]
-
-# [[releases]]
-# name = "larger tables, with noise"
-# statistic = {{ kind = "Marginals", ways = 4 }}
-# protect = {{ kind = "Gaussian", std = 5.0 }}
 """
 
-_REGRESSIONS = """\
-[[releases]]
-name = "regression"
-statistic = {{ kind = "Estimator", loss = "linear", blocks = [[{columns}]], intercept = true }}
-protect = []   # as they are; blocks lists the columns of each regression
-
+_LARGER_TABLES = """\
 # [[releases]]
-# name = "regression, with noise"
-# statistic = {{ kind = "Estimator", loss = "linear", blocks = [[{columns}]], intercept = true }}
-# protect = {{ kind = "Gaussian", std = 0.1 }}   # in the units of a coefficient
+# name = "tables of the secret by every two columns"
+# statistic = { kind = "Marginals", ways = 3 }
+# protect = [{ kind = "Suppression", below = 10 }, { kind = "Rounding", base = 5 }]
 """
 
 _MEANS = """\
 [[releases]]
 name = "means"
-statistic = {{ kind = "CellMeans", ways = {ways}, counts = true }}   # secret included in these columns
-protect = {{ kind = "PPercent", p = 10, complementary = true }}   # withholds cells that give somebody away
+statistic = { kind = "CellMeans", ways = 2, counts = true }   # by each public column: two columns a table
+protect = { kind = "PPercent", p = 10, complementary = true }   # withholds cells that give somebody away
+"""
 
+_LARGER_MEANS = """\
 # [[releases]]
-# name = "sums"
-# statistic = {{ kind = "Sums", ways = {ways} }}
-# protect = {{ kind = "Rounding", base = 100 }}
+# name = "means by every two columns"
+# statistic = { kind = "CellMeans", ways = 3, counts = true }
+# protect = { kind = "PPercent", p = 10, complementary = true }
+"""
+
+_REGRESSION = """\
+[[releases]]
+name = "regression"
+statistic = {{ kind = "Estimator", loss = "{loss}", blocks = [[{columns}]], intercept = true }}
+protect = {{ kind = "Rounding", base = 0.001 }}   # coefficients with three decimals; blocks lists its columns
 """
 
 

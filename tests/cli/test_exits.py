@@ -43,6 +43,7 @@ ASKED = {
     "publish": "plan.toml --out new.json",
     "attack": "release.json --public people.csv",
     "rows": "table.csv --jobs 1",
+    "hidden": "withheld.csv",
     "explain": "advantage",
     "profile": "numbers.csv -y wage",
     "trace": "--release means.csv --targets bits.csv --reference bits.csv",
@@ -67,6 +68,7 @@ def folder(tmp_path, monkeypatch):
     Path("plan.toml").write_text(PLAN.format(by=""))
     Path("areas.toml").write_text(PLAN.format(by='by = "area"'))
     Path("table.csv").write_text("age,sex,count\ny,f,1\ny,m,0\no,f,3\no,m,2\n")
+    Path("withheld.csv").write_text("area,age,count\na,y,x\na,o,5\na,Total,9\nb,y,2\nb,o,x\nb,Total,8\n")
     blocks = [f"{block},{age},{block % 3}" for block in range(6) for age in "yo"]
     Path("blocks.csv").write_text("\n".join(["block,age,count", *blocks]) + "\n")
     Path("numbers.csv").write_text("age,wage\n" + "".join(f"{i},{i * i % 17}\n" for i in range(40)))

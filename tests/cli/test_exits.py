@@ -187,6 +187,8 @@ def start(folder: Path, words: str, doing: str = "") -> subprocess.Popen[str]:
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
+        # whoever runs the tests in the background of a script has SIGINT ignored, and so would the command
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
 
 

@@ -76,7 +76,7 @@ def test_studies_and_publishing_read_the_secret_as_the_audit_does(tellall, visit
     }.get(command, [])
     code, _, err = tellall(command, "plan.toml", *more)
     assert code == 2
-    assert "1 missing values. --drop-gaps" in " ".join(err.split())
+    assert "1 missing value. --drop-gaps" in " ".join(err.split())
     code, _, err = tellall(command, "plan.toml", *more, "--drop-gaps", "--kind", "reals")
     assert code in (0, 3), err
     assert "1 person without a value of visits was left out" in " ".join(err.split())

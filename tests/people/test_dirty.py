@@ -197,6 +197,11 @@ def _workbook() -> bytes:
     return out.getvalue()
 
 
+def _flipped(packed: bytes) -> bytes:
+    """The same with the first byte behind the header, which says how the rest is packed, made nonsense."""
+    return packed[:10] + b"\xff" + packed[11:]
+
+
 def _other_zip() -> bytes:
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w") as parts:
@@ -211,6 +216,11 @@ def _other_zip() -> bytes:
         ("p.csv.gz", lambda: b"hello", "It is not packed by gzip"),
         ("p.csv.gz", lambda: gzip.compress(text().encode()) + b"more", "or more follows what is"),
         ("p.csv.gz", lambda: gzip.compress(text().encode())[:40] + bytes(60), "damaged|too early"),
+        (
+            "p.csv.gz",
+            lambda: _flipped(gzip.compress(text().encode())),
+            "damaged: what is packed in it cannot",
+        ),
         ("p.xlsx", lambda: b"PK\x03\x04hello", "no whole workbook"),
         ("p.xlsx", lambda: _workbook()[:3000], "no whole workbook"),
         ("p.xlsx", _other_zip, "damaged, or no workbook"),

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tellall.core.checks import is_whole
+from tellall.core.amounts import count_of
 from tellall.core.errors import invalid
 from tellall.people.codes import PACKED, Array, Bits, Column, IntArray, Numbers, is_code
 from tellall.people.cuts import choose_cuts, cut_labels, number_text
@@ -97,7 +98,7 @@ def encode_secret(
     column, codes, numbers = encode(name, raw)
     missing = sum(map(is_missing, _objects(raw))) if numbers is None else int(np.isnan(numbers).sum())
     if missing:
-        raise invalid(name, "known for everybody", f"{missing} missing values", DROP_GAPS)
+        raise invalid(name, "known for everybody", count_of(missing, "missing value"), DROP_GAPS)
     if kind not in (None, "bits", "categories", "reals"):
         raise invalid("kind", "'bits', 'categories', 'reals' or None", kind)
     if kind == "reals" and numbers is None:

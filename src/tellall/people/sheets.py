@@ -177,6 +177,8 @@ def _why_packed(error: Exception) -> str:
         return "It ends too early: some of it is missing. Copy or download it again."
     if isinstance(error, gzip.BadGzipFile):
         return "It is not packed by gzip, or more follows what is."
+    if isinstance(error, zlib.error):
+        return "It is damaged: what is packed in it cannot be unpacked. Copy or download it again."
     return f"It is damaged: unpacking failed with {said_safely(error)}."
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tellall.core.amounts import count_of
 from tellall.core.errors import invalid
 from tellall.people.codes import Column
 from tellall.people.columns import Bins, encode, encode_secret, is_missing
@@ -114,9 +115,8 @@ def code_secret(name: str, found: Values, kind: str | None) -> tuple[Coding, tup
     gone = np.array([is_missing(value) for value in _plain(found.values)], dtype=bool)
     missing = int(found.counts[gone].sum())
     if missing:
-        raise invalid(
-            name, "known for everybody", f"{missing} missing values", "Leave those people out first."
-        )
+        said = count_of(missing, "missing value")
+        raise invalid(name, "known for everybody", said, "Leave those people out first.")
     _, meaning = encode_secret(name, found.values, kind)
     if not meaning:
         raise invalid("secret", "bits or categories, to be tabulated", "real numbers", "Cut it first.")

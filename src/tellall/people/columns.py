@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tellall.core.checks import is_whole
 from tellall.core.amounts import count_of
+from tellall.core.checks import is_whole
 from tellall.core.errors import invalid
 from tellall.people.codes import PACKED, Array, Bits, Column, IntArray, Numbers, is_code
 from tellall.people.cuts import choose_cuts, cut_labels, number_text

@@ -38,6 +38,7 @@ __all__ = [
     "System",
     "columns_of",
     "labels_among",
+    "sums_of",
 ]
 
 # The least spread that an attack assumes for a count, even an exact one: an attack that is infinitely sure
@@ -653,7 +654,7 @@ def _join_facts(parts: Sequence[ReleaseEquations]) -> Certain:
         origin = np.column_stack([np.full(said.size, release), said])
         found.append(Certain(operator, facts.low[said], facts.high[said], gaps, origin))
         if (more := facts.stretches) is not None:
-            sums, nowhere = _sums_of(part.source, more.start, more.stop), np.full((more.low.size, 2), -1)
+            sums, nowhere = sums_of(part.source, more.start, more.stop), np.full((more.low.size, 2), -1)
             nowhere[:, 0] = release
             found.append(Certain(sums, more.low, more.high, (), nowhere))
     starts = np.cumsum([0, *(each.low.size for each in found)])
@@ -670,7 +671,7 @@ def _join_facts(parts: Sequence[ReleaseEquations]) -> Certain:
     )
 
 
-def _sums_of(operator: LinearOperator, start: IntArray, stop: IntArray) -> LinearOperator:
+def sums_of(operator: LinearOperator, start: IntArray, stop: IntArray) -> LinearOperator:
     """The operator whose rows are sums of neighbouring rows, from start up to stop."""
     from scipy.sparse import csr_array
 

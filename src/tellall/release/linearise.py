@@ -239,7 +239,8 @@ def _equations_in(
     hides = any(protection.hides for protection in release.protections)
     if hides and release.statistic.counts_people and release.levels and sums is None:
         threshold = threshold_of(release.protections, units)
-    filled = threshold is not None or sums is not None
+    bounded = hides and possible is not None  # however often something was hidden, counts have limits
+    filled = bounded or threshold is not None or sums is not None
     equations = release.statistic.equations_on(device, view, np.nan_to_num(counts) if filled else counts)
     equations, numbers = _beyond_equations(equations, release.levels, noise)
     if sums is not None:
@@ -257,7 +258,7 @@ def _equations_in(
         offset = equations.target - np.nan_to_num(counts)
         if threshold is not None:
             between, intervals = hidden_rows(threshold, equations, counts, hidden, (more, fewer))
-        elif possible is not None:
+        elif possible is not None and sums is not None:
             between, intervals = unseen_sums(possible, hidden, offset, (more, fewer))
         equations = replace(equations, target=np.where(hidden, np.nan, equations.target))
     noise, turned = turn_back(noise)

@@ -77,6 +77,14 @@ def test_the_same_of_a_secret_of_three_values():
     assert sum(check(seed, largest=6, values=3) for seed in range(30)) > 20
 
 
+def test_what_was_hidden_twice_with_rounding_in_between_has_limits():
+    people = ta.Dataset.from_frame({"a": list("011"), "b": list("001"), "s": [0, 1, 1]}, secret="s")
+    protect = [ta.Suppression(1), ta.Rounding(4, ties="up"), ta.Suppression(3)]
+    release = ta.publish(people, ta.Marginals(2), protect)
+    assert determined(people, release, protect).all()
+    assert (ta.reconstruct(release, people.public).identified == "proved").all()
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("values", [3, 4])
 def test_six_hundred_releases_of_several_values(values):

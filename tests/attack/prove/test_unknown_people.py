@@ -5,12 +5,18 @@ from itertools import combinations, product
 
 import numpy as np
 import pytest
-from tests.attack.prove.forwards import can_be
+from tests.attack.prove.forwards import can_be, fits_controlled
 
 import tellall as ta
 from tellall.release.statistics.among import alone
 
-PROTECTIONS = [None, ta.Suppression(2), ta.Rounding(3), ta.Rounding(3, "random")]
+PROTECTIONS = [
+    None,
+    ta.Suppression(2),
+    ta.Rounding(3),
+    ta.Rounding(3, "random"),
+    ta.Rounding(3, "controlled"),
+]
 COLUMNS = 2  # the first is known, the second is not
 
 
@@ -28,23 +34,25 @@ class Published:
     def __init__(self, release: ta.Release, everybody: ta.Dataset, inside: np.ndarray | None) -> None:
         self.people, self.inside, start = release.shape.people, inside, 0
         statistic, protect = alone(release.statistic), list(release.protections)
-        self.tables = []
+        self.tables, self.protect = [], protect
         for columns in statistic.sets(everybody.public):
             size = 2 ** (len(columns) + 1)
             cells = release.values[start : start + size]
             cells = np.rint(cells * self.people) if statistic.scale == "fractions" else cells
             allowed = [[can_be(cell, count, protect) for count in range(self.people + 1)] for cell in cells]
-            self.tables.append((columns, np.array(allowed)))
+            self.tables.append((columns, np.array(allowed), cells))
             start += size
 
     def fits(self, rows: np.ndarray) -> bool:
         """Whether people with these rows (columns, then the secret) can have been published so."""
-        for columns, allowed in self.tables:
+        for columns, allowed, cells in self.tables:
             cell = np.zeros(len(rows), dtype=int)
             for column in (*columns, COLUMNS):
                 cell = 2 * cell + rows[:, column]
             counts = np.bincount(cell, minlength=len(allowed))
             if counts.max() > self.people or not allowed[np.arange(len(allowed)), counts].all():
+                return False
+            if not fits_controlled(cells, counts[None], self.protect).all():
                 return False
         return True
 
@@ -132,6 +140,12 @@ def check(case: str, seed: int) -> tuple[int, int]:
 def test_everybody_who_is_determined_whatever_is_unknown_is_proved(case):
     for seed in range(2):
         check(case, seed)
+
+
+@pytest.mark.parametrize("seed", [4, 9, 19])
+def test_neighbours_of_controlled_rounding_count_with_unknown_people_too(seed):
+    assert PROTECTIONS[seed % len(PROTECTIONS)] == ta.Rounding(3, "controlled")
+    check("told", seed)
 
 
 @pytest.mark.slow

@@ -6,6 +6,7 @@ from tests.conftest import random_people
 
 import tellall as ta
 from tellall.release import catalogue
+from tellall.release.linearise import possible_counts
 from tellall.release.protections.discrete import Finite
 from tellall.release.protections.keyed import CellKey, Complement, person_keys
 
@@ -88,6 +89,58 @@ def test_without_a_key_each_release_draws_its_own(tmp_path):
     doubled = ta.Dataset.from_arrays(np.column_stack([bits[:, 0], bits[:, 0]]), PEOPLE.secret)
     errors = _errors(doubled, ta.Marginals(2), CellKey(TABLE), rng=3).reshape(2, 4)
     assert errors[0].tolist() == errors[1].tolist()
+
+
+BY_COUNT = [
+    (1, 0, 0),
+    (1, 1, 1),
+    (1, 2, -1),
+    (2, 0, -1),
+    (2, 1, 0),
+    (2, 2, 2),
+    (3, 0, -2),
+    (3, 1, 0),
+    (3, 2, 1),
+]
+
+
+def changed(value):
+    """What a table by count can make of a value: its last count stands for all larger ones."""
+    return (
+        {value + change for count, _, change in BY_COUNT if count == min(value, 3)} if value > 0 else {value}
+    )
+
+
+@pytest.mark.parametrize(
+    ("before", "rounded"), [([], lambda n: n), ([ta.Rounding(4, ties="up")], lambda n: (n + 2) // 4 * 4)]
+)
+def test_a_table_by_count_leaves_the_counts_that_it_can_have_changed(before, rounded):
+    values = np.arange(-3, 12)
+    found = possible_counts(values.astype(float), [*before, CellKey(BY_COUNT)], 1.0)
+    gaps, counts = dict(found.gaps), range(20)
+    for at, value in enumerate(values.tolist()):
+        left = [n for n in counts if found.low[at] <= n <= found.high[at] and n not in gaps.get(at, ())]
+        assert left == [n for n in counts if value in changed(rounded(n))]
+
+
+def test_many_changes_leave_every_count_that_they_can_have_changed():
+    table = [(count, key, (key % 7) * (count // 2)) for count in range(1, 120) for key in range(7)]
+    errors = {(count, key): change for count, key, change in table}
+    values = {count + errors[count, key] for count in range(1, 119) for key in range(7)}
+    found = possible_counts(np.array(sorted(values), dtype=float), [CellKey(table)], 1.0)
+    limits = dict(zip(sorted(values), zip(found.low, found.high, strict=True), strict=True))
+    for (count, _), change in errors.items():
+        if count < 119:
+            assert limits[count + change][0] <= count <= limits[count + change][1]
+
+
+@pytest.mark.filterwarnings("error")
+def test_hidden_cells_stay_hidden_when_cells_are_keyed():
+    people = random_people(20, 3, seed=4)
+    release = ta.publish(people, ta.Marginals(3), [ta.Suppression(4), CellKey(BY_COUNT, key=1)])
+    assert np.array_equal(
+        np.isnan(release.values), np.isnan(ta.publish(people, ta.Marginals(3), ta.Suppression(4)).values)
+    )
 
 
 def test_the_key_is_not_written_down():

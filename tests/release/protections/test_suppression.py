@@ -132,5 +132,5 @@ def test_other_shown_values_below_the_limit_contradict_it():
     low, high = ta.Suppression(5).before(
         np.array([[3.0, 0.0, 7.0, -4.0]]), np.array([[3.0, 0.0, 7.0, 9.0]]), 1.0
     )
-    assert low.tolist() == [[5.0, 0.0, 7.0, 5.0]]  # shown after rounding, the last may have been 5 to 9
-    assert high.tolist() == [[3.0, 0.0, 7.0, 9.0]]
+    assert low.tolist() == [[np.inf, 0.0, 7.0, 5.0]]  # shown after rounding, the last may have been 5 to 9
+    assert high.tolist() == [[-np.inf, 0.0, 7.0, 9.0]]  # from infinity to minus infinity there is nothing

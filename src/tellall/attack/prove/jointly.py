@@ -19,8 +19,8 @@ from tellall.attack.prove.proof import Budget, Ends, Proof, prove, search_parts,
 from tellall.attack.secret import Code, Secret
 from tellall.core.amounts import count_of
 from tellall.people.dataset import Public
-from tellall.release.equations import Certain, Evidence
-from tellall.release.linearise import possible_counts
+from tellall.release.equations import Certain, Evidence, Stretches, sums_of
+from tellall.release.linearise import possible_counts, stretches_of
 from tellall.release.release import Release
 from tellall.release.sight import NOBODY, Knowledge, Known, Strangers, fit_columns, unknown_condition
 from tellall.release.statistics.among import Among
@@ -262,6 +262,14 @@ class _Builder:
         """Adds unknowns to rows."""
         self.entries.append((row, unknown, np.broadcast_to(np.asarray(factor, dtype=np.float64), row.shape)))
 
+    def add_sums(self, stretches: Stretches, cell: IntArray, unknown: IntArray) -> None:
+        """Adds rows for sums of neighbouring cells, given the unknowns that each cell counts."""
+        from scipy.sparse import csr_array
+
+        cells = csr_array((np.ones(cell.size), (cell, unknown)))
+        sums = sums_of(Sparse(cells), stretches.start, stretches.stop).to_sparse().tocoo()
+        self.add(self.rows(stretches.low, stretches.high) + sums.row, sums.col, sums.data)
+
     def done(self) -> tuple[Certain, Array]:
         """Returns what is certain, and the upper limit of each unknown."""
         from scipy.sparse import csr_array
@@ -397,17 +405,23 @@ def _add_tables(
         build.add(less, present)
         build.add(less, x, -1.0)
     cell, unknown = tables.cells(codes, value)
-    build.add(start + cell, present[unknown])
+    counted = [(cell, present[unknown])]
     beyond: IntArray = np.zeros(0, dtype=np.intp)
     if strangers.missing:
         own = [np.repeat(each, values) for each in _combinations(np.arange(tables.rows), tables.levels)]
         held = np.tile(np.arange(values), tables.rows)
         beyond = build.counts(np.full(held.size, float(strangers.missing)))
         cell, unknown = tables.cells(own, held)
-        build.add(start + cell, beyond[unknown])
+        counted.append((cell, beyond[unknown]))
         most = np.array([float(strangers.missing)])
         row = build.rows(np.zeros(1) if tables.at_most else most, most)
         build.add(np.full(beyond.size, row), beyond)
+    cell, unknown = (np.concatenate(each) for each in zip(*counted, strict=True))
+    build.add(start + cell, unknown)
+    layout = tables_of(release.statistic, _outline(release), values)
+    stretches = stretches_of(release.values, layout, release.protections, units)
+    if stretches is not None:
+        build.add_sums(stretches, cell, unknown)
     if strangers.absent or strangers.missing:
         total = np.array([float(release.shape.people)])
         row = build.rows(total, total)

@@ -215,14 +215,17 @@ class Finite(LatticeNoise):
     def before(self, low: Array, high: Array, step: float) -> tuple[Array, Array]:
         """One interval if the errors are neighbouring multiples of the step, else one for each error."""
         errors = np.sort(self.errors[self.probabilities > 0])
-        if step and self.step_after(step) and (np.diff(errors) <= step * (1 + 1e-9)).all():
+        if step and _lattice(errors, step)[1].all() and (np.diff(errors) <= step * (1 + 1e-9)).all():
             return low - errors[-1], high - errors[0]
         shifts = errors[:, None, None]
         shape = (errors.size * low.shape[0], low.shape[1])
         return (low - shifts).reshape(shape), (high - shifts).reshape(shape)
 
     def step_after(self, step: float) -> float:
-        return step if step and _lattice(self.errors, step)[1].all() else 0.0
+        if not step or _lattice(self.errors, step)[1].all():
+            return step
+        both = np.append(self.errors, step)
+        return float(np.gcd.reduce(both.astype(np.int64))) if (both == np.rint(both)).all() else 0.0
 
     def sample(self, size: int | tuple[int, ...], rng: Rng = None) -> Array:
         return self.quantile(as_rng(rng).random(size))

@@ -13,13 +13,14 @@ from tellall.core.errors import invalid
 from tellall.release.protections.discrete import Finite
 from tellall.release.protections.protection import Array
 
-__all__ = ["COLUMNS", "Triples", "common_law", "error_of", "read_key_table"]
+__all__ = ["COLUMNS", "Triples", "common_law", "error_of", "read_key_table", "undo"]
 
 COLUMNS = ("pcv", "ckey", "pvalue")
 Triples = tuple[tuple[float, ...], ...]
 _WIDEST = 0.9
 _FILES = (".csv", ".tsv", ".parquet", ".xlsx", ".gz")
 _MOST = 1_000_000  # rows, counts, keys
+_MOST_CHANGES = 500  # different ones, in all counts, that are undone one by one
 _RULE = "a table with columns pcv, ckey and pvalue, every key from zero on for every count from one on"
 
 
@@ -84,9 +85,31 @@ def _grid(table: Triples) -> Array:
 def error_of(table: Triples, counts: Array, keys: Array) -> Array:
     """What is added to each cell; nothing to a cell without people."""
     grid = _grid(table)
-    row = np.clip(np.rint(counts).astype(np.intp) - 1, 0, len(grid) - 1)
+    row = np.clip(np.rint(np.nan_to_num(counts)).astype(np.intp) - 1, 0, len(grid) - 1)  # some are hidden
     added = grid[row, keys.astype(np.intp) % grid.shape[1]]
     return np.where(counts > 0, added, 0.0)
+
+
+def undo(table: Triples, low: Array, high: Array, step: float) -> tuple[Array, Array]:
+    """The intervals of values that may have become a value from ``low`` to ``high``, one for each change.
+
+    What is added hangs on the nearest count, of numbers above zero (multiples of the step, if there is one).
+    With many different changes, there is one interval for each count.
+    """
+    grid = _grid(table)
+    lows, highs = [low], [np.minimum(high, 0.0)]  # nothing is added to zero or less
+    changes = [np.unique(row) for row in grid]
+    each = sum(map(len, changes)) <= _MOST_CHANGES
+    for count, distinct in enumerate(changes, start=1):
+        first = step if count == 1 else count - 0.5
+        last = np.inf if count == len(grid) else count + 0.5
+        least, most = (distinct, distinct) if each else (distinct[:1], distinct[-1:])
+        for down, up in zip(least, most, strict=True):
+            lows.append(np.maximum(low - up, first))
+            highs.append(np.minimum(high - down, last))
+    found, ends = np.vstack(lows), np.vstack(highs)
+    none = found > ends
+    return np.where(none, np.inf, found), np.where(none, -np.inf, ends)
 
 
 def common_law(table: Triples) -> Finite:

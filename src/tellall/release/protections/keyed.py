@@ -15,7 +15,7 @@ from tellall.core.errors import invalid
 from tellall.people.codes import group_rows
 from tellall.people.dataset import Dataset, Public
 from tellall.release.protections.discrete import Finite, LatticeNoise
-from tellall.release.protections.key_tables import common_law, error_of, read_key_table
+from tellall.release.protections.key_tables import common_law, error_of, read_key_table, undo
 from tellall.release.protections.protection import (
     Array,
     Context,
@@ -143,7 +143,7 @@ class CellKey(LatticeNoise):
         return True
 
     def before(self, low: Array, high: Array, step: float) -> tuple[Array, Array]:
-        return self.errors.before(low, high, step)
+        return undo(self.table, low, high, step) if self.by_count else self.errors.before(low, high, step)
 
     def step_after(self, step: float) -> float:
         return self.errors.step_after(step)

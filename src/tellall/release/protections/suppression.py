@@ -114,7 +114,12 @@ class Suppression(Hiding):
     def before(self, low: Array, high: Array, step: float) -> tuple[Array, Array]:
         # many publishers hide 1 to below - 1 only: a zero that is there nevertheless is one
         zero = (low <= 0) & (high >= 0) & (high < self.below)
-        return np.where(zero, 0.0, np.maximum(low, self.below)), np.where(zero, 0.0, high)
+        least = np.maximum(low, self.below)
+        none = ~zero & (least > high)
+        return (
+            np.where(zero, 0.0, np.where(none, np.inf, least)),
+            np.where(zero, 0.0, np.where(none, -np.inf, high)),
+        )
 
     def perturb(self, values: Array, rng: Rng = None, context: Context | None = None) -> Array:
         """The values without small ones and, if complementary, without others that would reveal them."""

@@ -239,8 +239,8 @@ def _equations_in(
     hides = any(protection.hides for protection in release.protections)
     if hides and release.statistic.counts_people and release.levels and sums is None:
         threshold = threshold_of(release.protections, units)
-    bounded = hides and possible is not None  # however often something was hidden, counts have limits
-    filled = bounded or threshold is not None or sums is not None
+    limited = hides and possible is not None  # however often something was hidden, counts have limits
+    filled = limited or threshold is not None or sums is not None
     equations = release.statistic.equations_on(device, view, np.nan_to_num(counts) if filled else counts)
     equations, numbers = _beyond_equations(equations, release.levels, noise)
     if sums is not None:

@@ -8,15 +8,16 @@ from pathlib import Path
 
 from tellall.core.errors import InvalidInput, TellallError, invalid
 from tellall.core.text import one_line
-from tellall.outputs.delimited import read_delimited
+from tellall.outputs.delimited import LARGEST_TEXT, read_delimited
 from tellall.outputs.found import FittedModel, FoundOutputs, FoundTable
 from tellall.outputs.html_tables import read_html
 from tellall.outputs.latex_tables import read_latex
 from tellall.outputs.layout import Page, tables_on
 from tellall.outputs.markdown_tables import read_markdown
+from tellall.outputs.model_files import models_in_text, models_on_pages, read_text, text_blocks
 from tellall.outputs.word_tables import read_word
 from tellall.outputs.workbooks import read_workbook
-from tellall.people.sheets import SHEETS
+from tellall.people.sheets import SHEETS, read_text_of
 from tellall.release.outputs import NotRead
 
 __all__ = ["ENDINGS_OF_OUTPUTS", "read_outputs"]
@@ -33,8 +34,10 @@ _READERS: dict[str, Reader] = {
     **dict.fromkeys((".md", ".markdown", ".rmd", ".qmd"), read_markdown),
     ".tex": read_latex,
     ".docx": read_word,
+    **dict.fromkeys((".txt", ".log", ".lst", ".out", ".smcl"), read_text),
 }
 ENDINGS_OF_OUTPUTS = tuple(_READERS)
+_WITH_TEXT = (".html", ".htm", ".md", ".markdown", ".rmd", ".qmd", ".tex")
 _PICTURE = "a picture: what it shows is not read"
 _OTHERS = {
     **dict.fromkeys((".png", ".jpg", ".jpeg", ".svg", ".gif", ".tif", ".tiff", ".bmp", ".eps"), _PICTURE),
@@ -107,7 +110,7 @@ def _read_file(file: Path, name: str) -> Iterator[FittedModel | FoundTable | Not
     else:
         nothing = True
         try:
-            for found in read(file, shown):
+            for found in _with_models(file, shown, ending, read(file, shown)):
                 for each in _outputs_of(found, shown):
                     nothing = False
                     yield each
@@ -119,6 +122,16 @@ def _read_file(file: Path, name: str) -> Iterator[FittedModel | FoundTable | Not
             yield NotRead(shown, f"it cannot be opened: {one_line(error.strerror or 'unknown', 80)}")
         if nothing:
             yield NotRead(shown, "no table and no model was found in it")
+
+
+def _with_models(
+    file: Path, name: str, ending: str, found: Iterable[Page | FittedModel | NotRead]
+) -> Iterator[Page | FittedModel | NotRead]:
+    """Yields the models first: those on pages, and those in parts of a document that are plain text."""
+    yield from models_on_pages(list(found))
+    if ending in _WITH_TEXT:
+        for start, lines in text_blocks(read_text_of(file, LARGEST_TEXT), ending):
+            yield from (each.model for each in models_in_text(lines, name, start))
 
 
 def _outputs_of(

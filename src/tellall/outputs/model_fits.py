@@ -30,6 +30,8 @@ _MOST_DESIGNS = 64  # readings of all terms together
 _MOST_VALUES = 200  # of a column whose ranges are tried
 _LOOSE = 1e-6  # of a standard error: how far programs that iterate stop from the minimum
 _ROUNDING = 1e-9
+_FINE, _SHARE = 1e-8, 0.02  # where digits are shown that a program settles, how much of the last may be loose
+_MOST_BITS = 40.0  # that one number may tell
 _DIGIT = 1e-6  # of a step, for halves that floating point moves
 _LINKS = {"linear": "identity", "logistic": "logit", "poisson": "log", "probit": "probit"}
 
@@ -148,14 +150,21 @@ def _answers(model: FittedModel, columns: ModelColumns) -> Iterator[_Answer]:
     if model.response:
         yield from _named(model.response, columns, 0.0)
         return
+    changed = [line for line in model.title if re.fullmatch(r"[\w.]+\([\w. ]+\)", line.strip())]
+    for line in changed:
+        yield from _named(line, columns, 0.0)
     words = [word for line in model.title for word in _pieces(line)]
     above = {id(column): column for word in words if (column := columns.named(word)) is not None}
-    if above:
+    if above or changed:
         for column in above.values():
             yield from _values_of(column, columns, math.log2(1 + len(above)))
         return
+    cost = math.log2(1 + len(columns.columns))
     for column in columns.columns:
-        yield from _values_of(column, columns, math.log2(1 + len(columns.columns)))
+        yield from _values_of(column, columns, cost)
+    for column in columns.columns:
+        if column.numbers is not None and float(np.nanmin(column.numbers, initial=0.0)) >= 0:
+            yield from _named(f"log({column.name})", columns, cost + 1)
 
 
 def _pieces(line: str) -> list[str]:
@@ -352,17 +361,18 @@ class _Search:
             return None
         theta, errors = (each[:-1] if hidden else each for each in (result.theta, spread))
         shown = np.exp(theta) if attempt.exponentiated else theta
-        slack = _LOOSE * errors * (0.0 if isinstance(loss, Squared) else 1.0) + _ROUNDING * np.abs(theta)
-        slack = slack * (shown if attempt.exponentiated else 1.0)
+        steps = np.array([one.step or 1.0 for one in model.coefficients])
+        width = errors * (shown if attempt.exponentiated else 1.0)
+        slack = width * (0.0 if isinstance(loss, Squared) else _LOOSE) + _ROUNDING * np.abs(shown)
+        slack = np.where(steps > _FINE * np.abs(shown), np.minimum(slack, _SHARE * steps), slack)
         agree = np.array(
             [
                 _agrees(one, value, room)
                 for one, value, room in zip(model.coefficients, shown, slack, strict=True)
             ]
         )
-        steps = np.array([one.step or 1.0 for one in model.coefficients])
-        width = errors * (shown if attempt.exponentiated else 1.0)
         told = np.log2(np.maximum(2.5 * width / np.maximum(steps, 1e-12 * np.abs(shown)), 1.0))
+        usual = self._usual(errors, attempt.exponentiated)
         off = None if agree.all() else int(np.flatnonzero(~agree)[0])
         return ModelMatch(
             model,
@@ -379,8 +389,10 @@ class _Search:
             int(agree.sum()),
             off,
             shown,
-            self._usual(errors, attempt.exponentiated),
-            float(np.minimum(told, 40.0).sum()) - self._unproved_filter(attempt, theta),
+            usual,
+            float(np.minimum(told, _MOST_BITS).sum())
+            + (self._told_by(errors) if usual else 0.0)
+            - self._unproved_filter(attempt, theta),
         )
 
     def _unproved_filter(self, attempt: _Try, theta: Array) -> float:
@@ -402,6 +414,11 @@ class _Search:
         steps = np.array([one.step or 1.0 for one in self.model.coefficients])
         moved = np.log2(1 + np.abs(found.refitted - here) / steps).sum()
         return float(max(ENOUGH + 4 - moved, 0.0))
+
+    def _told_by(self, errors: Array) -> float:
+        """What standard errors that agree tell, in bits: each depends on the response and the people."""
+        steps = [one.step or 1.0 for one in self.model.standard_errors or ()]
+        return float(np.minimum(np.log2(np.maximum(0.5 * errors / np.array(steps), 1.0)), _MOST_BITS).sum())
 
     def _usual(self, errors: Array, exponentiated: bool) -> bool | None:
         """Whether the printed standard errors are the usual ones of this fit."""

@@ -40,7 +40,7 @@ _TRANSFORMS = {
     "I": "",
 }
 _CALL = re.compile(r"(?P<call>[\w.]+)\((?P<inside>[^()]*)\)(?P<rest>.*)")
-_POWER = re.compile(r"(?P<name>.+?)\s*(?:\^|\*\*)\s*(?P<power>[234])")
+_POWER = re.compile(r"(?P<name>.+?)\s*(?:\^|\*\*|(?=\[))\s*\[?(?P<power>[234])\]?")
 _CATEGORY = re.compile(r"(?:C\((?P<factor>[^()]+?)(?:,.*)?\)|(?P<plain>[^\[\]()]+))\[(?:T\.)?(?P<label>.*)\]")
 _STATA = re.compile(r"(?P<label>-?\d+)b?n?o?\.(?P<name>\w+)")
 _XI = re.compile(r"_I(?P<name>\w+)_(?P<label>-?\w+)")
@@ -254,6 +254,8 @@ class ModelColumns:
         elif name in _TRANSFORMS and not rest and (column := self.named(inside)) is not None:
             if column.numbers is not None:
                 yield PrintedFactor(column.name, change=_TRANSFORMS[name])
+        elif name == "I" and not rest:
+            yield from self._changed(inside)
         else:
             yield from self._joined(call.string)
 

@@ -82,6 +82,8 @@ def _body_at(lines: Sequence[str], at: int) -> _Body | None:
     line = lines[at]
     if len(line) > 1000 or is_rule(line):
         return None
+    if line.strip() == "Coefficients:" and (pairs := _names_over_numbers(lines, at)) is not None:
+        return pairs
     response = ""
     kinds: tuple[str, ...]
     if "\t" in line:
@@ -101,6 +103,27 @@ def _body_at(lines: Sequence[str], at: int) -> _Body | None:
         return None
     rows, last = _rows(lines, at, kinds)
     return _Body(at, last, kinds, tuple(rows), response) if rows else None
+
+
+def _names_over_numbers(lines: Sequence[str], at: int) -> _Body | None:
+    """The list that R prints of a model itself: names, and the numbers below them, both set to the right."""
+    rows: list[_Row] = []
+    k = at + 1
+    while k + 1 < len(lines) and lines[k].strip() and lines[k + 1].strip():
+        numbers = list(re.finditer(r"\S+", lines[k + 1]))
+        if not all(_NUMBER.fullmatch(word[0]) for word in numbers):
+            return None
+        start = 0
+        for word in numbers:
+            name = lines[k][start : word.end()].strip()
+            if not name:
+                return None
+            rows.append(_Row(name, (word[0],)))
+            start = word.end()
+        if lines[k][start:].strip():
+            return None
+        k += 2
+    return _Body(at, k - 1, ("estimate",), tuple(rows), "") if rows else None
 
 
 def _starts_columns(text: str) -> bool:
@@ -331,6 +354,9 @@ def _people(text: str, coefficients: int, intercept: bool) -> int | None:
             if about_people(said[1]):
                 return int(said[2].replace(",", ""))
     found = re.search(r"Null deviance:.* on (\d+) +degrees of freedom", text)
+    if found is not None:
+        return int(found[1]) + int(intercept)
+    found = re.search(r"Degrees of Freedom: (\d+) Total", text)
     if found is not None:
         return int(found[1]) + int(intercept)
     found = re.search(r"Residual standard error:.* on (\d+) degrees of freedom", text)

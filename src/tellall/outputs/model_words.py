@@ -35,7 +35,7 @@ _HEADS = (
     (
         "error",
         r"(?:robust |clustered |linearized )?st(?:d|andard)\.?[ _]?err(?:or)?s?\b\.?|\bs\.e\.(?:\([^)]*\))?"
-        r"|\bse\b(?:\(\w+\))?|std\.error",
+        r"|\bse\b(?:\(\w+\))?|std\.error|(?<![\w.] )(?<![\w.])error\b",
     ),
     (
         "skip",
@@ -70,9 +70,9 @@ _COUNTS = re.compile(
     re.IGNORECASE,
 )
 _STATISTICS = re.compile(
-    r"(?:r[\- ]?(?:2|²|squared|sq(?:uare)?)|adj(?:usted)?\.? ?r|pseudo|within|(?:aic|bic|aicc|icc|rmse"
+    r"(?:r[\- ]?(?:2|²|squared|sq(?:uare)?)|adj(?:usted)?\.? ?r|pseudo\b|within\b|(?:aic|bic|aicc|icc|rmse"
     r"|sigma)\b|log[.\- ]?lik"
-    r"|ll\b|deviance|null dev|f(?:[- ]stat(?:istic)?)?\.?(?: \(.*\))?$|wald|chi|residual std"
+    r"|ll\b|deviance|null dev|f(?:[- ]stat(?:istic)?)?\.?(?: \(.*\))?$|wald\b|chi(?:\b|2|sq)|residual std"
     r"|std\.? ?err|standard errors?|se type"
     r"|fixed effects|controls?\b|mean of|dep\. mean|dependent mean|prob\b|p[- ]?value|df\b"
     r"|num\.? groups|.* fe$)",

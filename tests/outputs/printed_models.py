@@ -16,7 +16,13 @@ def _r_name(name):
 
 def _numbers(fit):
     names = list(fit.params.index)
-    return names, np.asarray(fit.params), np.asarray(fit.bse), np.asarray(fit.tvalues), np.asarray(fit.pvalues)
+    return (
+        names,
+        np.asarray(fit.params),
+        np.asarray(fit.bse),
+        np.asarray(fit.tvalues),
+        np.asarray(fit.pvalues),
+    )
 
 
 def _call(fit, kind):
@@ -35,13 +41,31 @@ def r_summary(fit, kind, digits=5):
     letter = "t" if kind == "linear" else "z"
     out = ["", "Call:", _call(fit, kind), ""]
     if kind == "linear":
-        out += ["Residuals:", "    Min      1Q  Median      3Q     Max ", "-10.123  -3.456   0.123   3.210  11.987 ", ""]
+        out += [
+            "Residuals:",
+            "    Min      1Q  Median      3Q     Max ",
+            "-10.123  -3.456   0.123   3.210  11.987 ",
+            "",
+        ]
     out.append("Coefficients:")
     out.append(" " * width + f" Estimate Std. Error {letter} value Pr(>|{letter}|)    ")
     for name, *row in zip(names, b, se, t, p, strict=True):
-        star = "***" if row[3] < 1e-3 else "**" if row[3] < 0.01 else "*" if row[3] < 0.05 else "." if row[3] < 0.1 else ""
+        star = (
+            "***"
+            if row[3] < 1e-3
+            else "**"
+            if row[3] < 0.01
+            else "*"
+            if row[3] < 0.05
+            else "."
+            if row[3] < 0.1
+            else ""
+        )
         shown = "< 2e-16" if row[3] < 2e-16 else f"{row[3]:.3g}"
-        out.append(f"{_r_name(name):<{width}} {row[0]:.{decimals}f} {row[1]:.{decimals}f} {row[2]:7.3f} {shown:>8} {star:<3}")
+        out.append(
+            f"{_r_name(name):<{width}} {row[0]:.{decimals}f} {row[1]:.{decimals}f} {row[2]:7.3f} "
+            f"{shown:>8} {star:<3}"
+        )
     out += ["---", "Signif. codes:  0 ‘***’ 0.001 ‘**’ 0.01 ‘*’ 0.05 ‘.’ 0.1 ‘ ’ 1", ""]
     n, k = int(fit.nobs), len(b)
     if kind == "linear":
@@ -89,9 +113,17 @@ def coeftest(fit, kind):
     names, b, se, t, p = _numbers(fit)
     letter = "t" if kind == "linear" else "z"
     width = max(len(_r_name(name)) for name in names)
-    out = ["", f"{letter} test of coefficients:", "", " " * width + f"   Estimate Std. Error {letter} value Pr(>|{letter}|)    "]
+    out = [
+        "",
+        f"{letter} test of coefficients:",
+        "",
+        " " * width + f"   Estimate Std. Error {letter} value Pr(>|{letter}|)    ",
+    ]
     for name, *row in zip(names, b, se, t, p, strict=True):
-        out.append(f"{_r_name(name):<{width}} {row[0]: .7f}  {row[1]:.7f} {row[2]:8.4f} {row[3]:9.4g} {'***' if row[3] < .001 else ''}")
+        out.append(
+            f"{_r_name(name):<{width}} {row[0]: .7f}  {row[1]:.7f} {row[2]:8.4f} {row[3]:9.4g} "
+            f"{'***' if row[3] < 0.001 else ''}"
+        )
     return "\n".join([*out, "---", "Signif. codes:  0 '***' 0.001 '**' 0.01 '*' 0.05 '.' 0.1 ' ' 1", "", ""])
 
 
@@ -100,7 +132,11 @@ def _stata_number(value):
     if not np.isfinite(value):
         return "."
     size = int(np.floor(np.log10(abs(value)))) + 1 if value else 0
-    text = f"{value:.{max(digits - max(size, 0), 0)}f}" if abs(value) < 1 else f"{value:.{max(digits - size, 0)}f}"
+    text = (
+        f"{value:.{max(digits - max(size, 0), 0)}f}"
+        if abs(value) < 1
+        else f"{value:.{max(digits - size, 0)}f}"
+    )
     return text.replace("0.", ".", 1) if abs(value) < 1 else text
 
 
@@ -110,7 +146,12 @@ def stata(fit, kind, exponentiated=False, robust=False):
     response = fit.model.endog_names
     n = int(fit.nobs)
     command = {"linear": "regress", "logistic": "logistic" if exponentiated else "logit"}.get(kind, kind)
-    title = {"linear": "Linear regression", "logistic": "Logistic regression", "poisson": "Poisson regression", "probit": "Probit regression"}[kind]
+    title = {
+        "linear": "Linear regression",
+        "logistic": "Logistic regression",
+        "poisson": "Poisson regression",
+        "probit": "Probit regression",
+    }[kind]
     terms, out = [], []
     if kind == "linear" and not robust:
         out += [
@@ -128,9 +169,13 @@ def stata(fit, kind, exponentiated=False, robust=False):
     if robust:
         out.append("             |               Robust")
     letter = "t" if kind == "linear" else "z"
-    out.append(f"{response[:12]:>12} | {head}  {'std. err.' if robust else 'Std. err.'}      {letter}    P>|{letter}|     [95% conf. interval]")
+    errors = "std. err." if robust else "Std. err."
+    tail = f"      {letter}    P>|{letter}|     [95% conf. interval]"
+    out.append(f"{response[:12]:>12} | {head}  {errors}{tail}")
     out.append("-" * 13 + "+" + "-" * 64)
-    order = [k for k, name in enumerate(names) if name != "Intercept"] + [k for k, name in enumerate(names) if name == "Intercept"]
+    order = [k for k, name in enumerate(names) if name != "Intercept"] + [
+        k for k, name in enumerate(names) if name == "Intercept"
+    ]
     open_factor = None
     for k in order:
         name = "_cons" if names[k] == "Intercept" else names[k]
@@ -177,7 +222,9 @@ def _side(fits, names_of, stars=True, decimals=3, below="se"):
                 p = fit.pvalues[name]
                 star = ("***" if p < 0.01 else "**" if p < 0.05 else "*" if p < 0.1 else "") if stars else ""
                 upper.append(f"{fit.params[name]:.{decimals}f}{star}")
-                lower.append(f"({fit.bse[name]:.{decimals}f})" if below == "se" else f"({fit.tvalues[name]:.2f})")
+                lower.append(
+                    f"({fit.bse[name]:.{decimals}f})" if below == "se" else f"({fit.tvalues[name]:.2f})"
+                )
             else:
                 upper.append("")
                 lower.append("")
@@ -189,7 +236,13 @@ def modelsummary(fits, decimals=3):
     """Rows as modelsummary makes them."""
     heads = ["", *(f"({k + 1})" for k in range(len(fits)))]
     counts = ["Num.Obs.", *(str(int(fit.nobs)) for fit in fits)]
-    return [heads, *_side(fits, _r_name, decimals=decimals), counts, ["R2", *("0.123" for _ in fits)], ["AIC", *("2981.2" for _ in fits)]]
+    return [
+        heads,
+        *_side(fits, _r_name, decimals=decimals),
+        counts,
+        ["R2", *("0.123" for _ in fits)],
+        ["AIC", *("2981.2" for _ in fits)],
+    ]
 
 
 def markdown(rows):
@@ -203,9 +256,16 @@ def html(rows):
 
 
 def latex(rows):
-    body = " \\\\\n".join(" & ".join(cell.replace("_", "\\_").replace("-", "$-$") if k else cell.replace("_", "\\_") for k, cell in enumerate(row)) for row in rows)
+    body = " \\\\\n".join(
+        " & ".join(
+            cell.replace("_", "\\_").replace("-", "$-$") if k else cell.replace("_", "\\_")
+            for k, cell in enumerate(row)
+        )
+        for row in rows
+    )
     body = re.sub(r"(\*+)", r"$^{\1}$", body)
-    return f"\\begin{{table}}\\begin{{tabular}}{{l{'c' * (len(rows[0]) - 1)}}}\n\\hline\n{body} \\\\\n\\hline\n\\end{{tabular}}\\end{{table}}\n"
+    start = f"\\begin{{table}}\\begin{{tabular}}{{l{'c' * (len(rows[0]) - 1)}}}"
+    return f"{start}\n\\hline\n{body} \\\\\n\\hline\n\\end{{tabular}}\\end{{table}}\n"
 
 
 def stargazer(fits, decimals=3):
@@ -217,14 +277,24 @@ def stargazer(fits, decimals=3):
     total = first + width * len(fits)
     line = lambda row: f"{row[0]:<{first}}" + "".join(f"{cell:^{width}}" for cell in row[1:])  # noqa: E731
     response = fits[0].model.endog_names
-    out = ["", "=" * total, " " * first + f"{'Dependent variable:':^{width * len(fits)}}", " " * first + "-" * (total - first)]
+    out = [
+        "",
+        "=" * total,
+        " " * first + f"{'Dependent variable:':^{width * len(fits)}}",
+        " " * first + "-" * (total - first),
+    ]
     out += [" " * first + f"{response:^{width * len(fits)}}"]
     if len(fits) > 1:
         out.append(" " * first + "".join(f"{f'({k + 1})':^{width}}" for k in range(len(fits))))
     out.append("-" * total)
     for upper, lower in zip(rows[::2], rows[1::2], strict=True):
         out += [line(upper), line(lower), " " * total]
-    out += ["-" * total, line(["Observations", *(f"{int(fit.nobs):,}" for fit in fits)]), line(["R2", *("0.487" for _ in fits)]), "=" * total]
+    out += [
+        "-" * total,
+        line(["Observations", *(f"{int(fit.nobs):,}" for fit in fits)]),
+        line(["R2", *("0.487" for _ in fits)]),
+        "=" * total,
+    ]
     return "\n".join([*out, f"{'Note:':<{first}}{'*p<0.1; **p<0.05; ***p<0.01':>{total - first}}", ""])
 
 
@@ -234,10 +304,27 @@ def esttab(fits, decimals=5):
     rows = _side(fits, name_of, decimals=decimals, below="t")
     line = lambda row: f"{row[0]:<16}" + "".join(f"{cell:>16}" for cell in row[1:])  # noqa: E731
     total = 16 * (1 + len(fits))
-    out = ["", "-" * total, line(["", *(f"({k + 1})   " for k in range(len(fits)))]), line(["", *(f"{fit.model.endog_names}   " for fit in fits)]), "-" * total]
+    out = [
+        "",
+        "-" * total,
+        line(["", *(f"({k + 1})   " for k in range(len(fits)))]),
+        line(["", *(f"{fit.model.endog_names}   " for fit in fits)]),
+        "-" * total,
+    ]
     for upper, lower in zip(rows[::2], rows[1::2], strict=True):
-        out += [line([upper[0], *(f"{cell:<12}".rjust(16) for cell in upper[1:])]), line([lower[0], *(f"{cell:>13}".ljust(16) for cell in lower[1:])]), ""]
-    out += ["-" * total, line(["N", *(str(int(fit.nobs)) for fit in fits)]), "-" * total, "t statistics in parentheses", "* p<0.05, ** p<0.01, *** p<0.001", ""]
+        out += [
+            line([upper[0], *(f"{cell:<12}".rjust(16) for cell in upper[1:])]),
+            line([lower[0], *(f"{cell:>13}".ljust(16) for cell in lower[1:])]),
+            "",
+        ]
+    out += [
+        "-" * total,
+        line(["N", *(str(int(fit.nobs)) for fit in fits)]),
+        "-" * total,
+        "t statistics in parentheses",
+        "* p<0.05, ** p<0.01, *** p<0.001",
+        "",
+    ]
     return "\n".join(out)
 
 
@@ -245,7 +332,10 @@ def broom(fit):
     """tidy(): a line of names and a line for each term."""
     names, *numbers = _numbers(fit)
     lines = ["term,estimate,std.error,statistic,p.value"]
-    lines += [",".join([f'"{_r_name(name)}"', *(repr(float(x)) for x in row)]) for name, *row in zip(names, *numbers, strict=True)]
+    lines += [
+        ",".join([f'"{_r_name(name)}"', *(repr(float(x)) for x in row)])
+        for name, *row in zip(names, *numbers, strict=True)
+    ]
     return "\n".join(lines) + "\n"
 
 
@@ -268,7 +358,10 @@ def sas_reg(fit, kind):
     ]
     for name, *row in zip(names, b, se, t, p, strict=True):
         shown = "<.0001" if row[3] < 1e-4 else f"{row[3]:.4f}"
-        out.append(f"   {_r_name(name).strip('()'):<12} 1    {row[0]:11.5f}    {row[1]:11.5f}    {row[2]:7.2f}      {shown}")
+        out.append(
+            f"   {_r_name(name).strip('()'):<12} 1    {row[0]:11.5f}    {row[1]:11.5f}    {row[2]:7.2f}"
+            f"      {shown}"
+        )
     return "\n".join([*out, "", ""])
 
 
@@ -277,5 +370,7 @@ def spss(fit, kind):
     names, b, se, t, p = _numbers(fit)
     lines = ["Coefficients", ",B,Std. Error,t,Sig."]
     for name, *row in zip(names, b, se, t, p, strict=True):
-        lines.append(f"{'(Constant)' if name == 'Intercept' else name},{row[0]:.3f},{row[1]:.3f},{row[2]:.3f},{row[3]:.3f}")
+        lines.append(
+            ",".join(["(Constant)" if name == "Intercept" else name, *(f"{number:.3f}" for number in row)])
+        )
     return "\n".join([*lines, f"a. Dependent Variable: {fit.model.endog_names}", ""])

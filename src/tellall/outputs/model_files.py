@@ -119,6 +119,8 @@ def models_on_pages(found: Sequence[Found]) -> list[Found]:
                     taken[number].add(k)
             continue
         rows = [[_text(cell) for cell in row] for row in page.lines]
+        if not rows:
+            continue
         words = " ".join([*page.title, *page.notes])
         own = side_by_side(rows, _place_on(page, 0, len(rows) - 1), words)
         models += [one.model for one in own]

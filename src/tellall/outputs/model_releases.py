@@ -21,7 +21,7 @@ from tellall.people.labels import label_number
 from tellall.release.coefficients import read_coefficients, says_all
 from tellall.release.protections.rounding import Rounding
 from tellall.release.release import Release
-from tellall.release.statistics.conditions import as_subset, members
+from tellall.release.statistics.conditions import as_subset, members, parse_condition
 
 __all__ = ["RecognisedModel", "recognise_models"]
 
@@ -50,15 +50,12 @@ class RecognisedModel:
         Whether it says anything about the secret; None if that is not known.
     reason
         Why it takes no part in an attack; empty if it does.
-    release
-        Its coefficients as an outsider knows them; None if it takes no part.
     """
 
     match: ModelMatch
     sentence: str
     about_secret: bool | None
     reason: str = ""
-    release: Release | None = None
 
     @property
     def model(self) -> FittedModel:
@@ -72,8 +69,14 @@ class RecognisedModel:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns on the right-hand side, which an outsider is taken to know."""
+        """The columns on the right-hand side."""
         return self.match.columns
+
+    @property
+    def columns_known(self) -> tuple[str, ...]:
+        """The columns that an outsider is taken to know: those on the right-hand side and of the filter."""
+        chosen = sorted(parse_condition(self.where).columns) if self.where else []
+        return tuple(dict.fromkeys([*self.columns, *chosen]))
 
     @property
     def response(self) -> str:
@@ -90,6 +93,14 @@ class RecognisedModel:
         """How sure it is, above what was tried."""
         return self.match.bits
 
+    def release(self, people: Dataset) -> Release:
+        """The coefficients as an outsider knows them, for these people with the columns that are known.
+
+        What the last digits leave open is rounding to the coarsest step that is printed. Standard errors are
+        used if they are the usual ones and say more than the coefficients.
+        """
+        return _release(self.match, people)
+
 
 def recognise_models(models: Sequence[FittedModel], people: Dataset) -> tuple[RecognisedModel, ...]:
     """What each of some printed models is, in their order.
@@ -97,10 +108,10 @@ def recognise_models(models: Sequence[FittedModel], people: Dataset) -> tuple[Re
     Notes
     -----
     Terms are matched to columns and values by their names, as statsmodels, R, Stata and others write them.
-    The model is fitted again to everybody without gaps in its columns, or if it says another number of people,
-    to those whom a condition on one column selects. It is accepted only if every printed coefficient agrees
-    within its digits, with more evidence than the meanings tried give by chance, and if no other meaning
-    agrees. Models of one table help one another: what is modelled, and whose gaps count.
+    The model is fitted again to everybody without gaps in its columns, or if it says another number of
+    people, to those whom a condition on one column selects. It is accepted only if every printed coefficient
+    agrees within its digits, with more evidence than the meanings tried give by chance, and if no other
+    meaning agrees. Models of one table help one another: what is modelled, and whose gaps count.
     """
     columns = ModelColumns.of(people)
     found = [match_model(model, columns) for model in models]
@@ -136,13 +147,12 @@ def _recognised(match: ModelMatch, people: Dataset) -> RecognisedModel:
     if people.secret_name in match.columns:
         return RecognisedModel(match, sentence, True, _RIGHT)
     reason = _no_equations(match, people)
-    if reason:
-        return RecognisedModel(match, sentence, True, reason)
-    try:
-        release = _release(match, people)
-    except TellallError as error:
-        return RecognisedModel(match, sentence, True, one_line(str(error), 300))
-    return RecognisedModel(match, sentence, True, "", release)
+    if not reason:
+        try:
+            _release(match, people)
+        except TellallError as error:
+            reason = one_line(str(error), 300)
+    return RecognisedModel(match, sentence, True, reason)
 
 
 def _may_say(match: ModelMatch, people: Dataset) -> bool:
@@ -150,7 +160,7 @@ def _may_say(match: ModelMatch, people: Dataset) -> bool:
 
 
 def _sentence(match: ModelMatch) -> str:
-    """The model in words: "linear regression of pay on age and sex, 1,204 people; 5 of 5 coefficients agree"."""
+    """The model in words: "linear regression of pay on age, 1,204 people; 2 of 2 coefficients agree"."""
     model = match.model
     what = _WORDS.get(match.kind, f"{match.kind} model" if match.kind else "a model")
     about = f"{what} of {match.response}" if match.response else what

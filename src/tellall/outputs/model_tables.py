@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from tellall.outputs.found import FittedModel, Source
-from tellall.outputs.model_texts import ModelLines
+from tellall.outputs.model_texts import INTERCEPT_NAMES, ModelLines
 from tellall.outputs.model_words import about_people, is_rule, is_statistic, kind_in
 from tellall.people.printed_numbers import Shown, decimal_sign, shown_of
 
@@ -50,6 +50,8 @@ def side_by_side(rows: Sequence[Sequence[str]], source: Source, words: str = "")
     entries, last, counts = _entries(grid, shown, first)
     if sum(entry.below is not None or _paired(entry) for entry in entries) < max(1, len(entries) // 2):
         return []
+    if not _is_of_models(grid, entries, first, words):
+        return []
     text = " ".join([words, *(" ".join(row) for row in grid[last + 1 :])])
     found = []
     for j in range(1, width):
@@ -74,12 +76,24 @@ def _is_entry(grid: Sequence[Sequence[str]], shown: Sequence[Sequence[Shown]], a
     return below < len(grid) and not grid[below][0] and any(_in_brackets(shown[below][j]) for j in numbers)
 
 
+def _is_of_models(grid: Sequence[Sequence[str]], entries: Sequence[_Entry], first: int, words: str) -> bool:
+    """Whether a table says that its numbers are coefficients: "45.2 (12.1)" may be a mean as well."""
+    heads = " ".join([words, *(" ".join(row) for row in grid[:first])])
+    names = [row[0] for row in grid[first:]]
+    return (
+        any(entry.name.lower() in INTERCEPT_NAMES for entry in entries)
+        or any(map(about_people, names)) * sum(map(is_statistic, names)) > 1
+        or re.search(r"\(\d{1,2}\)|dependent variable|regression|odds ratio|coef", heads, re.IGNORECASE)
+        is not None
+    )
+
+
 def _in_brackets(cell: Shown) -> bool:
     return cell.brackets and cell.numeric
 
 
 def _is_pair(cell: Shown) -> bool:
-    return len(cell.parts) >= 2 and cell.text.rstrip("*. ").endswith((")", "]"))
+    return len(cell.parts) >= 2 and "%" not in cell.text and cell.text.rstrip("*. ").endswith((")", "]"))
 
 
 def _paired(entry: _Entry) -> bool:

@@ -261,15 +261,15 @@ class ModelColumns:
 
     def _joined(self, text: str) -> Iterator[PrintedFactor]:
         """A name and a value in one word or two, "sexm", "sex: m", or a value that only one column has."""
-        small = text.casefold()
         for column in self.columns:
-            for name in {column.name.casefold(), _plain(column.name)}:
-                if small.startswith(name) and len(small) > len(name):
-                    rest = text[len(name) :]
-                    for label in (rest, re.sub(r"^\s*(?:==|=|:|_|\.|-|–|\s)\s*|^\s*[(\[]|[)\]]$", "", rest)):
-                        at = column.label(label) if label.strip() else None
-                        if at is not None:
-                            yield PrintedFactor(column.name, column.labels[at])
+            words = [re.escape(word) for word in _plain(column.name).split()]
+            found = re.match(r"[\W_]+".join(words), text, re.IGNORECASE) if words else None
+            rest = text[found.end() :] if found is not None else ""
+            bare = re.sub(r"^\s*(?:==|=|:|_|\.|-|–|\s)\s*|^\s*[(\[]|[)\]]$", "", rest)
+            for label in (rest, bare):
+                at = column.label(label) if label.strip() else None
+                if at is not None:
+                    yield PrintedFactor(column.name, column.labels[at])
         measured = self.with_unit(text)
         if measured is not None and measured.numbers is not None:
             yield PrintedFactor(measured.name)

@@ -325,7 +325,7 @@ def _response(text: str, formula: str, head: str) -> str:
     if "~" in formula:
         return formula.partition("~")[0].strip()
     for words in (
-        r"Dep(?:endent|\.) [Vv]ariables?:?\s+(\[.*?\]|\S+)",
+        r"Dep(?:endent|\.) [Vv]ariables?:?\s+(\[.*?\](?=\s{2}|\s*$)|\S+)",
         r"Response [Vv]ariable:?\s+(\S+)",
         r"^\s*\.\s*(?:regress|reg|logit|logistic|probit|poisson|glm)\s+(\w+)",
     ):

@@ -12,8 +12,8 @@ from dataclasses import astuple, dataclass
 import numpy as np
 
 import tellall as ta
-from tellall.algebra.operators.moments import Moments
-from tellall.algebra.solvers.least_squares import BoxProblem, LeastSquares
+from tellall.linalg.operators.moments import Moments
+from tellall.linalg.solvers.least_squares import BoxProblem, LeastSquares
 from timing import Section, least_time, one_thread, peak
 
 NAMES = ("work", "size", "reference", "reference time ÷ ours", "peak memory", "bits right")

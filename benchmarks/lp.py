@@ -18,9 +18,9 @@ import numpy as np
 from scipy.optimize import linprog
 from scipy.sparse import csc_array, eye_array, hstack
 
-from tellall.algebra.operators.moments import Moments
-from tellall.algebra.solvers.exhaustive import Exhaustive, WholeProblem
-from tellall.algebra.solvers.least_absolute import AbsoluteProblem, LeastAbsolute
+from tellall.linalg.operators.moments import Moments
+from tellall.linalg.solvers.exhaustive import Exhaustive, WholeProblem
+from tellall.linalg.solvers.least_absolute import AbsoluteProblem, LeastAbsolute
 from timing import Section, least_time, one_thread, peak
 
 GAPS = (1e-3, 1e-4)

@@ -13,10 +13,10 @@ from dataclasses import astuple, dataclass
 import numpy as np
 
 import lp
-from tellall.algebra.operators.moments import Moments
-from tellall.algebra.posterior.solver import CountProblem, Posterior, PosteriorSolution
-from tellall.algebra.solvers.least_absolute import AbsoluteProblem
-from tellall.algebra.solvers.least_squares import BoxProblem, LeastSquares
+from tellall.linalg.operators.moments import Moments
+from tellall.linalg.posterior.solver import CountProblem, Posterior, PosteriorSolution
+from tellall.linalg.solvers.least_absolute import AbsoluteProblem
+from tellall.linalg.solvers.least_squares import BoxProblem, LeastSquares
 from timing import Section, least_time, one_thread, peak
 
 

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import numpy as np
 
-from tellall.attack.blackbox.estimate import estimate_profile
+from tellall import privacy
 from tellall.papers.private_ols import PaperData, load
-from tellall.promise import privacy
-from tellall.promise.least_squares.sketched import SketchedLeastSquares
+from tellall.privacy.blackbox.estimate import estimate_profile
+from tellall.privacy.least_squares.sketched import SketchedLeastSquares
 from timing import wall_time
 
 EPSILONS = np.linspace(0.0, 2.0, 50)

@@ -17,7 +17,7 @@ import tellall as ta
 from ordinary import ordinary
 from tellall.attack.prove.proof import Proof, prove
 from tellall.attack.secret import Bit
-from tellall.release.equations import Evidence
+from tellall.evidence.evidence import Evidence
 from timing import Section, least_time, one_thread
 
 LIMIT = 10.0  # of CP-SAT's own measure of time, as much as our search has

@@ -17,8 +17,8 @@ from pathlib import Path
 import numpy as np
 
 import tellall as ta
-from tellall.experiment.draws import SharedSystem
-from tellall.experiment.trial import Planned, Setting, Trial
+from tellall.audits.draws import SharedSystem
+from tellall.audits.trial import Planned, Setting, Trial
 from tellall.papers.regression_noise_attack import FAMILIES, SCALES, Regressions, law, load, prepare
 from timing import Section, least_time, one_thread, peak
 

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tellall.algebra.operators.rowfunction import RowFunction
-from tellall.release.statistics.boolean import split, truth_table
+from tellall.linalg.operators.rowfunction import RowFunction
+from tellall.statistics.boolean import split, truth_table
 from timing import Section, least_time, one_thread
 
 FUNCTIONS = {

@@ -14,7 +14,7 @@ from scale_cells import cells
 from scale_cluster import cluster
 from scale_gpu import gpu
 from scale_people import million, ten_million
-from tellall.algebra.operators.base import HOST, find_device
+from tellall.linalg.operators.linear_operator import HOST, find_device
 from timing import Section
 
 SECTIONS = {

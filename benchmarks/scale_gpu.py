@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from tellall.algebra.operators.base import HOST, Device, Packed, find_device
-from tellall.algebra.operators.compose import OnDevice
-from tellall.algebra.operators.moments import Moments
-from tellall.algebra.posterior.solver import CountProblem, Posterior
-from tellall.algebra.solvers.least_absolute import AbsoluteProblem, LeastAbsolute
-from tellall.algebra.solvers.least_squares import BoxProblem, LeastSquares
+from tellall.linalg.operators.compose import OnDevice
+from tellall.linalg.operators.linear_operator import HOST, Device, Packed, find_device
+from tellall.linalg.operators.moments import Moments
+from tellall.linalg.posterior.solver import CountProblem, Posterior
+from tellall.linalg.solvers.least_absolute import AbsoluteProblem, LeastAbsolute
+from tellall.linalg.solvers.least_squares import BoxProblem, LeastSquares
 from timing import wall_time
 
 GIB = 2**30

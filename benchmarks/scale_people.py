@@ -12,7 +12,7 @@ import numpy as np
 
 import tellall as ta
 from scale_gpu import GIB, peak, reset_peak
-from tellall.algebra.operators.base import HOST, Device, find_device
+from tellall.linalg.operators.linear_operator import HOST, Device, find_device
 from timing import wall_time
 
 NOISE = 0.1  # of a count, in units of √n

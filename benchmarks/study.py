@@ -16,12 +16,12 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 import tellall as ta
-from tellall.algebra.operators.base import Dense
-from tellall.algebra.solvers.many_targets import MinimumNorm
 from tellall.attack.reconstruct.attack import reconstruct
-from tellall.experiment.draws import SharedSystem
-from tellall.experiment.trial import Planned, Setting, Trial
-from tellall.release.protections.additive import Gaussian, Laplace, TruncatedNormal
+from tellall.audits.draws import SharedSystem
+from tellall.audits.trial import Planned, Setting, Trial
+from tellall.linalg.operators.linear_operator import Dense
+from tellall.linalg.solvers.many_targets import MinimumNorm
+from tellall.protections.additive import Gaussian, Laplace, TruncatedNormal
 from timing import least_time
 
 SECRET = "target_deathrate"

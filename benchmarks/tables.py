@@ -16,10 +16,10 @@ import numpy as np
 
 import tellall as ta
 from ordinary import ordinary
-from tellall.experiment.attacks import jobs_alone, trial_of
-from tellall.experiment.plans.plan import Plan
-from tellall.experiment.trial import Setting, affordable
-from tellall.release.linearise import linearise
+from tellall.audits.attacks import jobs_alone, trial_of
+from tellall.audits.plans.plan import Plan
+from tellall.audits.trial import Setting, affordable
+from tellall.evidence.linearise import linearise
 from timing import Section, least_time, one_thread
 
 Row = tuple[str, str, str, str, str]

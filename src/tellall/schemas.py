@@ -9,12 +9,12 @@ from typing import Any
 
 from tellall.attack.prove.hidden_files import HiddenFound
 from tellall.attack.prove.row_files import RowsFound
+from tellall.audits.document import AuditDocument
+from tellall.audits.studies import CalibrationFound, SweepFound
 from tellall.core.checks import one_of
 from tellall.core.records import VERSION, Record, schema_of
-from tellall.experiment.document import AuditDocument
-from tellall.experiment.studies import CalibrationFound, SweepFound
+from tellall.outputs.described import Description
 from tellall.people.bands import ColumnCodings
-from tellall.release.described import Description
 from tellall.release.saved import SavedRelease
 
 __all__ = ["NAMES", "load"]
@@ -40,7 +40,7 @@ def load(name: str) -> dict[str, Any]:
     >>> load("release")["title"]
     'tellall release'
     """
-    from tellall.experiment.plans import written  # loads pydantic
+    from tellall.audits.plans import written  # loads pydantic
 
     one_of("name", name, NAMES)
     if name in _RECORDS:

@@ -14,17 +14,18 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from tellall.algebra.operators.base import Array, Dense, IntArray, LinearOperator
-from tellall.algebra.solvers.base import Solution
-from tellall.algebra.solvers.least_squares import BoxProblem
 from tellall.attack.reconstruct.attack import reconstruct
 from tellall.core.errors import InvalidInput, TellallError
+from tellall.evidence.evidence import Evidence
+from tellall.evidence.linearise import evidence_of, linearise
+from tellall.evidence.view import Knowledge
+from tellall.linalg.operators.linear_operator import Array, Dense, IntArray, LinearOperator
+from tellall.linalg.solvers.least_squares import BoxProblem
+from tellall.linalg.solvers.solution import Solution
 from tellall.people.codes import Column
 from tellall.people.dataset import Dataset, Public
-from tellall.release.equations import Evidence
-from tellall.release.linearise import evidence_of, linearise
-from tellall.release.protections.discrete import Finite
-from tellall.release.protections.protection import (
+from tellall.protections.discrete import Finite
+from tellall.protections.protection import (
     Exact,
     Noise,
     Protection,
@@ -35,13 +36,12 @@ from tellall.release.protections.protection import (
     noise_of,
     prepare,
 )
-from tellall.release.protections.rounding import Rounding
+from tellall.protections.rounding import Rounding
 from tellall.release.release import Computed, Release, publish
-from tellall.release.sight import Knowledge
-from tellall.release.statistics.among import alone
-from tellall.release.statistics.base import Statistic, tables_of
-from tellall.release.statistics.estimators import Estimator
-from tellall.release.statistics.marginals import Marginals
+from tellall.statistics.among import alone
+from tellall.statistics.estimators import Estimator
+from tellall.statistics.marginals import Marginals
+from tellall.statistics.statistic import Statistic, tables_of
 
 Bools = npt.NDArray[np.bool_]
 

@@ -11,9 +11,9 @@ import pytest
 from tests.conftest import random_people
 
 import tellall as ta
-from tellall.algebra.solvers.base import Status
 from tellall.attack.reconstruct.decoders import DECODERS, DecodedCounts, nearest
-from tellall.release.protections.protection import Exact, Noise
+from tellall.linalg.solvers.solution import Status
+from tellall.protections.protection import Exact, Noise
 
 
 @dataclass(frozen=True)

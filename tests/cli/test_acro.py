@@ -14,12 +14,12 @@ import pandas as pd
 import pytest
 
 import tellall as ta
+from tellall.audits.attacks import jobs_alone, jobs_together
+from tellall.audits.document import read_audit
+from tellall.audits.plans.plan import Plan
+from tellall.audits.trial import Setting, Trial
 from tellall.core.curator_key import CuratorKey
-from tellall.experiment.attacks import jobs_alone, jobs_together
-from tellall.experiment.document import read_audit
-from tellall.experiment.plans.plan import Plan
-from tellall.experiment.trial import Setting, Trial
-from tellall.release.outputs import Output
+from tellall.outputs.output_folder import Output
 
 MADE = Path(__file__).parents[1] / "release" / "acro"
 OUTPUTS, PEOPLE = str(MADE / "outputs"), str(MADE / "people.csv")

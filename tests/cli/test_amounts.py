@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import tellall as ta
-from tellall.experiment.plans.plan import Plan
+from tellall.audits.plans.plan import Plan
 
 PLAN = """
 data = "visits.csv"

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tellall import AreaCalibration, WorkLost
-from tellall.experiment import areas
+from tellall.audits import by_area as areas
 
 PLAN = """
 data = "people.csv"

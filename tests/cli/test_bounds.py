@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tellall.promise import bounds
+from tellall.privacy import bounds
 
 ASKED = (
     "bounds",

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from tellall.audits.plans.policy import decision
 from tellall.core.curator_key import CuratorKey
-from tellall.experiment.plans.policy import decision
-from tests.experiment.plans.test_policy import DOCUMENT
+from tests.audits.plans.test_policy import DOCUMENT
 
 
 @pytest.fixture

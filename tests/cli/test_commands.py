@@ -9,13 +9,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from tellall.audits.advised import Remedy
+from tellall.audits.document import read_audit
+from tellall.audits.plans.plan import Plan
+from tellall.audits.verdict import Verdict
 from tellall.core.errors import CannotLinearise
-from tellall.experiment.advised import Remedy
-from tellall.experiment.document import read_audit
-from tellall.experiment.plans.plan import Plan
-from tellall.experiment.verdict import Verdict
-from tellall.release.statistics.cell_means import CellMeans
-from tellall.release.statistics.estimators import Estimator
+from tellall.statistics.cell_means import CellMeans
+from tellall.statistics.estimators import Estimator
 
 
 def write_people(path: Path, n: int = 60) -> None:
@@ -96,7 +96,7 @@ def test_exit_codes_hang_on_no_sentence(tellall, people, monkeypatch, limit, noi
 
 def test_what_needs_too_much_memory_is_refused_unless_forced(tellall, people, monkeypatch):
     Path("plan.toml").write_text(PLAN.format(limit=0.02))
-    monkeypatch.setattr("tellall.experiment.plans.memory.Memory.fits", property(lambda memory: False))
+    monkeypatch.setattr("tellall.audits.plans.memory_needed.Memory.fits", property(lambda memory: False))
     code, out, err = tellall("audit", "plan.toml", "--jobs", "1")
     said = " ".join(err.split())
     assert (code, out) == (2, "")
@@ -376,7 +376,7 @@ def test_an_audit_that_is_stopped_is_no_verdict(tellall, people, monkeypatch, tr
         raise trouble
 
     Path("plan.toml").write_text(PLAN.format(limit=0.1))
-    monkeypatch.setattr(import_module("tellall.experiment.trial"), "before_any_release", fail)
+    monkeypatch.setattr(import_module("tellall.audits.trial"), "before_any_release", fail)
     code, out, err = tellall("audit", "plan.toml", "--jobs", "1")
     assert (code, out) == (expected, "")
     assert says in err
@@ -411,7 +411,7 @@ def test_an_audit_in_which_nothing_can_be_attacked_cannot_answer(tellall, people
         raise CannotLinearise("no equations in it")
 
     Path("plan.toml").write_text(PLAN.format(limit=1.0))
-    monkeypatch.setattr("tellall.experiment.trial.reconstruct_releases", fail)
+    monkeypatch.setattr("tellall.audits.trial.reconstruct_releases", fail)
     code, _, err = tellall("audit", "plan.toml", "--jobs", "1", "--quiet")
     assert code == 2
     assert "nothing in the plan could be attacked. " in err
@@ -449,7 +449,7 @@ def test_the_verdict_stands_before_the_remedy_is_looked_for(tellall, people, mon
         raise KeyboardInterrupt
 
     Path("plan.toml").write_text(PLAN.format(limit=0.01).replace("exposed_limit = 60", "exposed_limit = 0"))
-    monkeypatch.setattr("tellall.experiment.remedy.find_remedy", stopped)
+    monkeypatch.setattr("tellall.audits.remedy.find_remedy", stopped)
     code, _, err = tellall("audit", "plan.toml", "--jobs", "1")
     assert code == 1
     assert "stopped; the verdict stands" in err
@@ -457,14 +457,14 @@ def test_the_verdict_stands_before_the_remedy_is_looked_for(tellall, people, mon
     def failed(*_args, **_options):
         raise CannotLinearise("no equations in it")
 
-    monkeypatch.setattr("tellall.experiment.remedy.find_remedy", failed)
+    monkeypatch.setattr("tellall.audits.remedy.find_remedy", failed)
     code, _, err = tellall("audit", "plan.toml", "--jobs", "1")
     assert code == 1
     assert "failed; the verdict stands. no equations in it" in err
-    monkeypatch.setattr("tellall.experiment.remedy.find_remedy", lambda *_: 1 / 0)
+    monkeypatch.setattr("tellall.audits.remedy.find_remedy", lambda *_: 1 / 0)
     assert tellall("audit", "plan.toml", "--jobs", "1", "--no-remedy")[0] == 1
     found = Remedy(found=False, sentence="None of the 3 changes tried passes.")
-    monkeypatch.setattr("tellall.experiment.remedy.find_remedy", lambda *_: found)
+    monkeypatch.setattr("tellall.audits.remedy.find_remedy", lambda *_: found)
     code, out, err = tellall("audit", "plan.toml", "--jobs", "1", "--json")
     assert code == 1
     assert (

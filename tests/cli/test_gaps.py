@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import tellall as ta
-from tellall.experiment.plans.plan import Plan
+from tellall.audits.plans.plan import Plan
 
 GAPS = (3, 10, 11, 29)
 PLAN = """

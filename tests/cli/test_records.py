@@ -9,11 +9,11 @@ import pytest
 import tellall as ta
 from tellall.attack.prove.row_files import RowsFound
 from tellall.attack.reconstruct.attack_files import AttackOnNumbers, AttackOnValues
-from tellall.attack.trace.limit_files import LimitFound
-from tellall.attack.trace.trace_files import TracingFound
+from tellall.audits.regression_profile import ProfileFound
 from tellall.core.records import read
-from tellall.experiment.regression_profile import ProfileFound
-from tellall.promise.bounds.table import BoundsFound
+from tellall.privacy.bounds.table import BoundsFound
+from tellall.tracing.limit_files import LimitFound
+from tellall.tracing.trace_files import TracingFound
 
 
 @pytest.fixture

@@ -8,9 +8,9 @@ import duckdb
 import numpy as np
 import pytest
 
+from tellall.audits.studies import CalibrationFound, SweepFound
 from tellall.core.errors import NoAnswer, SolverFailed, TooLittlePower
 from tellall.core.records import read
-from tellall.experiment.studies import CalibrationFound, SweepFound
 
 PLAN = """
 data = "people.csv"
@@ -323,7 +323,7 @@ def test_no_answer_is_exit_code_3_however_many_releases(tellall, monkeypatch, pl
     def none(*arguments, **more):
         raise error("no scale keeps the limit")
 
-    monkeypatch.setattr("tellall.experiment.studies.calibrate", none)
+    monkeypatch.setattr("tellall.audits.studies.calibrate", none)
     Path("people.toml").write_text(plan, encoding="utf-8")
     code, _, err = tellall("calibrate", "people.toml")
     assert code == 3

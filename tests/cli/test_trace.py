@@ -9,12 +9,12 @@ import pytest
 
 import tellall as ta
 from tellall import cli
-from tellall.attack.trace.files import read_tracing_files
-from tellall.attack.trace.limit import describe_limit
 from tellall.core.records import read
 from tellall.people.attributes import chunks
 from tellall.people.readers import ParquetColumns
 from tellall.report.trace_page import TracingPage, render
+from tellall.tracing.read_inputs import read_tracing_files
+from tellall.tracing.release_limit import describe_limit
 from tests.conftest import first_fast
 from tests.report.pages import Tags, refuses_the_world
 

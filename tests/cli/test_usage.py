@@ -177,7 +177,7 @@ def test_a_stop_is_no_verdict(tellall, monkeypatch, raised, expected):
     def stopped(*arguments, **more):
         raise raised
 
-    monkeypatch.setattr("tellall.promise.bounds.table", stopped)
+    monkeypatch.setattr("tellall.privacy.bounds.table", stopped)
     code, out, err = tellall(*BOUNDS)
     assert (code, out) == (expected, "")
     assert len(err.splitlines()) == 1
@@ -232,7 +232,7 @@ def test_a_fault_of_our_own_is_one_sentence_and_no_verdict(tellall, monkeypatch)
         except ValueError:
             raise KeyError("lost\nkey") from None
 
-    monkeypatch.setattr("tellall.promise.bounds.table", broken)
+    monkeypatch.setattr("tellall.privacy.bounds.table", broken)
     code, out, err = tellall(*BOUNDS)
     assert (code, out) == (70, "")
     assert err.startswith(

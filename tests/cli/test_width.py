@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from tellall.core.text import wrapped
+from tellall.report.glossary import topic_names
+from tellall.report.kit.plot import Axis, Figure, Series
 from tellall.report.paper import PaperRerun, Statement
-from tellall.report.plot import Axis, Figure, Series
-from tellall.report.text import fitted
-from tellall.report.topics import topic_names
+from tellall.report.terminal import fitted
 
 LONG = "a column whose name is as long as some are in files of agencies"
 

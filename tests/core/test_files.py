@@ -13,7 +13,7 @@ import tellall as ta
 from tellall import InvalidInput
 from tellall.core import files
 from tellall.core.checkpoint import Checkpoint
-from tellall.core.claims import PARTIAL, claimed, clear_leftovers
+from tellall.core.locks import PARTIAL, claimed, clear_leftovers
 
 PEOPLE = ta.Dataset.from_arrays([[0, 1], [1, 1], [1, 0], [0, 0]] * 6, secret=[0, 1, 1, 0, 1, 0] * 4)
 PLAN = {"steps": False, "releases": [{"statistic": {"kind": "Marginals", "ways": 2}}]}

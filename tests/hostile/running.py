@@ -17,7 +17,7 @@ from typer.main import get_command
 
 import tellall as ta
 from tellall import cli
-from tellall.core.claims import PARTIAL
+from tellall.core.locks import PARTIAL
 
 __all__ = ["Ended", "run"]
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 import tellall as ta
-from tellall.core.claims import PARTIAL, claimed
+from tellall.core.locks import PARTIAL, claimed
 from tests.hostile.running import PEOPLE, run
 
 PLAN = """

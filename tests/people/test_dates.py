@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tellall as ta
-from tellall.experiment.plans.draft import draft
-from tellall.experiment.plans.plan import Plan
+from tellall.audits.plans.draft import draft
+from tellall.audits.plans.plan import Plan
 from tellall.people.columns import encode
 from tellall.people.dates import cut_before, date_cut_labels, date_text, day_number
 from tellall.people.readers import read_table
-from tellall.release.statistics.conditions import parse_condition
+from tellall.statistics.conditions import parse_condition
 
 DAY = datetime.timedelta(days=1)
 

@@ -11,13 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tellall as ta
-from tellall.algebra.operators.base import HOST, Device, LinearOperator, Packed
-from tellall.algebra.operators.compose import RowScale, RowSelect
-from tellall.algebra.operators.moments import Moments
-from tellall.algebra.operators.rowfunction import RowFunction
+from tellall.linalg.operators.compose import RowScale, RowSelect
+from tellall.linalg.operators.linear_operator import HOST, Device, LinearOperator, Packed
+from tellall.linalg.operators.moments import Moments
+from tellall.linalg.operators.rowfunction import RowFunction
 from tellall.people.areas import split
 from tellall.people.codes import Bits
-from tellall.release.statistics.base import Statistic
+from tellall.statistics.statistic import Statistic
 
 STATISTICS: dict[str, Statistic] = {
     "and": ta.Predicates("and", 3),
@@ -59,7 +59,7 @@ def columns(n: int = 61, d: int = 8, seed: int = 0) -> tuple[np.ndarray, np.ndar
 def pack(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Everything is packed, however little it is."""
     monkeypatch.setattr("tellall.people.columns.PACKED", 1)
-    monkeypatch.setattr("tellall.release.statistics.base.PACKED", 1)
+    monkeypatch.setattr("tellall.statistics.statistic.PACKED", 1)
     return
 
 
@@ -97,7 +97,7 @@ def test_evidence_is_the_same(name: str, protection: str, monkeypatch: pytest.Mo
     release = ta.publish(plain, statistic, done, rng=3)
     wanted = ta.linearise(release, plain.public)
     monkeypatch.setattr("tellall.people.columns.PACKED", 1)
-    monkeypatch.setattr("tellall.release.statistics.base.PACKED", 1)
+    monkeypatch.setattr("tellall.statistics.statistic.PACKED", 1)
     people = ta.Dataset.from_arrays(*columns())
     found = ta.linearise(release, people.public)
     assert np.array_equal(found.operator.to_dense(), wanted.operator.to_dense())
@@ -124,7 +124,7 @@ def test_attacks_are_the_same(
     release = ta.publish(plain, statistic, done, rng=3)
     wanted = ta.reconstruct(release, plain.public, decoder)
     monkeypatch.setattr("tellall.people.columns.PACKED", 1)
-    monkeypatch.setattr("tellall.release.statistics.base.PACKED", 1)
+    monkeypatch.setattr("tellall.statistics.statistic.PACKED", 1)
     people = ta.Dataset.from_arrays(*columns(n=45))
     found = ta.reconstruct(release, people.public, decoder)
     assert np.array_equal(found.guess, wanted.guess)
@@ -145,7 +145,7 @@ def test_any_size_will_do(n: int, d: int, seed: int) -> None:
     plain = ta.Dataset.from_arrays(table, secret)
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr("tellall.people.columns.PACKED", 1)
-        patched.setattr("tellall.release.statistics.base.PACKED", 1)
+        patched.setattr("tellall.statistics.statistic.PACKED", 1)
         people = ta.Dataset.from_arrays(table, secret)
         for statistic in (ta.Predicates("xor", 2), ta.Predicates([0, 1, 1, 1]), ta.Marginals(2)):
             release = ta.publish(people, statistic)
@@ -171,7 +171,7 @@ def test_columns_of_other_values_are_packed_as_indicators(monkeypatch: pytest.Mo
             wanted = ta.linearise(ta.publish(plain, statistic), plain.public)
             with monkeypatch.context() as patched:
                 patched.setattr("tellall.people.columns.PACKED", 1)
-                patched.setattr("tellall.release.statistics.base.PACKED", 1)
+                patched.setattr("tellall.statistics.statistic.PACKED", 1)
                 people = ta.Dataset.from_frame(chosen, "ill")
                 found = ta.linearise(ta.publish(people, statistic), people.public)
             assert np.array_equal(found.operator.to_dense(), wanted.operator.to_dense())

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 import tellall as ta
+from tellall import protections, statistics
 from tellall.attack.reconstruct.decoders import DECODERS
-from tellall.release import catalogue, protections, statistics
+from tellall.release import catalogue
 
 ROOT = Path(__file__).resolve().parents[2]
 TEXT = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")

@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 import tellall as ta
-from tellall.algebra.operators.base import Dense
-from tellall.release.equations import Equations, Facts, Possible
-from tellall.release.numbers import NumberFacts
-from tellall.release.protections.protection import Exact, Noise, as_rng, needs_people, noise_of
+from tellall.evidence.evidence import Facts, Possible
+from tellall.linalg.operators.linear_operator import Dense
+from tellall.protections.protection import Exact, Noise, as_rng, needs_people, noise_of
+from tellall.statistics.numbers import NumberFacts
+from tellall.statistics.statistic import Equations
 from tellall.testing import check_protection, check_statistic
 
 

@@ -4,8 +4,8 @@ import json
 
 import numpy as np
 import pytest
+from tests.protections.test_everywhere import ANYWHERE, TABLES_ONLY
 from tests.release.examples import BINS, EXAMPLES, crowd
-from tests.release.protections.test_everywhere import ANYWHERE, TABLES_ONLY
 
 import tellall as ta
 from tellall.core.records import meanings

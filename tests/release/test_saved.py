@@ -9,7 +9,7 @@ from tests.conftest import random_people
 import tellall as ta
 from tellall.core import files
 from tellall.core.records import meanings, read
-from tellall.release.protections.protection import Sum
+from tellall.protections.protection import Sum
 from tellall.release.saved import SavedRelease
 
 PROTECTIONS = [

@@ -8,7 +8,7 @@ import pytest
 from tests.conftest import random_people
 
 import tellall as ta
-from tellall.release.protections.rounding import either_way
+from tellall.protections.rounding import either_way
 
 VALUES = np.array([5.0, 15.0, 25.0, -5.0, -15.0, -25.0, 14.0, 16.0, -14.0, -16.0])
 GOES = {

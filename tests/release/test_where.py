@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import tellall as ta
-from tellall.algebra.operators.base import Dense
-from tellall.algebra.operators.diagonal import BlockDiagonal
-from tellall.release.statistics.among import as_among
+from tellall.linalg.operators.diagonal import BlockDiagonal
+from tellall.linalg.operators.linear_operator import Dense
+from tellall.statistics.among import as_among
 from tellall.testing import check_operator
 
 

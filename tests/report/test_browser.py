@@ -12,15 +12,15 @@ import numpy as np
 import pytest
 
 import tellall as ta
-from tellall.attack.trace.trace_files import Publishable
-from tellall.experiment.document import AuditDocument, read_audit
-from tellall.promise.bounds.table import BoundsFound
+from tellall.audits.document import AuditDocument, read_audit
+from tellall.privacy.bounds.table import BoundsFound
 from tellall.report.audit_page import render
 from tellall.report.promise_pages import render_bounds, render_limit, render_profile
 from tellall.report.study_page import render_calibration, render_sweep
 from tellall.report.trace_figures import tracing_figures
 from tellall.report.trace_page import TracingPage
 from tellall.report.trace_page import render as render_trace
+from tellall.tracing.trace_files import Publishable
 from tests.report import test_trace_page as tracings
 from tests.report.pages import CHROMIUM, axe_core
 from tests.report.test_causes import document

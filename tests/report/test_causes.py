@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 import tellall as ta
+from tellall.audits.document import read_audit
+from tellall.audits.measures.reliability import Bin
 from tellall.core.amounts import percent, points
-from tellall.experiment.document import read_audit
-from tellall.experiment.measures.reliability import Bin
 from tellall.report.audit_page import render
-from tellall.report.reliability import draw_bins, trust_blocks
+from tellall.report.reliability_chart import draw_bins, trust_blocks
 from tests.report.pages import NASTY, Tags, browser_page, charts, fits_a_telephone, refuses_the_world
 
 

@@ -8,17 +8,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tellall as ta
-from tellall.algebra.solvers.base import Status
+from tellall.audits.document import read_audit
+from tellall.audits.measures.chance_intervals import Luck
+from tellall.audits.outcome import Foreseen, Outcome
+from tellall.audits.verdict import Verdict
 from tellall.core.amounts import with_interval
 from tellall.core.reasons import KINDS, Reason
-from tellall.experiment.document import read_audit
-from tellall.experiment.measures.intervals import Luck
-from tellall.experiment.outcome import Foreseen, Outcome
-from tellall.experiment.verdict import Verdict
+from tellall.linalg.solvers.solution import Status
 from tellall.report.audit_page import render
-from tellall.report.bars import SIGNS, Bar, LimitLine, bars, is_cut
 from tellall.report.first_screen import release_blocks
-from tellall.report.marks import SLIM, WIDTH, ticks
+from tellall.report.kit.bars import SIGNS, Bar, LimitLine, bars, is_cut
+from tellall.report.kit.marks import SLIM, WIDTH, ticks
 from tests.report.pages import NASTY, Tags, browser_page, charts, fits_a_telephone, refuses_the_world
 
 

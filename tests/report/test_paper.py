@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 import tellall as ta
+from tellall.report.kit.plot import Axis, Figure, Rule, Series
 from tellall.report.paper import PaperRerun, PaperTable, Statement
 from tellall.report.paper_page import _answer, render
 from tellall.report.paper_words import MEANINGS
-from tellall.report.plot import Axis, Figure, Rule, Series
 from tests.report.pages import NASTY, Tags, browser_page, charts, fits_a_telephone, refuses_the_world
 
 

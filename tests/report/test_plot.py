@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 import tellall as ta
 from tellall.core.records import read
-from tellall.report.drawing import draw
-from tellall.report.marks import GLYPH, SLIM, WIDTH, Scale, log_ticks
-from tellall.report.plot import Axis, Figure, Rule, Series, number, numbers
+from tellall.report.kit.drawing import draw
+from tellall.report.kit.marks import GLYPH, SLIM, WIDTH, Scale, log_ticks
+from tellall.report.kit.plot import Axis, Figure, Rule, Series, number, numbers
 
 reals = st.floats(-1e6, 1e6) | st.sampled_from([math.nan, math.inf, -math.inf, 0.0])
 kinds = st.sampled_from(["line", "points", "both", "steps"])

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 import tellall as ta
-from tellall.attack.trace.limit_files import LimitCurve, LimitFound
+from tellall.audits.measures.profile_curves import profile_curves
+from tellall.audits.regression_profile import ProfileFound
 from tellall.core.amounts import percent
 from tellall.core.records import read
-from tellall.experiment.measures.curves import profile_curves
-from tellall.experiment.regression_profile import ProfileFound
-from tellall.promise.bounds.table import BoundsFound
+from tellall.privacy.bounds.table import BoundsFound
 from tellall.report.promise_pages import render_bounds, render_limit, render_profile
+from tellall.tracing.limit_files import LimitCurve, LimitFound
 from tests.report.pages import NASTY, Tags, charts, refuses_the_world
 
 MADE = {"tellall": "0", "versions": {"python": NASTY}, "repeat": f"tellall {NASTY}"}

@@ -5,11 +5,11 @@ import re
 
 import pytest
 
+from tellall.audits.document import read_audit
 from tellall.core.amounts import percent
-from tellall.experiment.document import read_audit
 from tellall.report.audit_page import render
 from tellall.report.summary import markdown
-from tellall.report.text import audit_text
+from tellall.report.terminal import audit_text
 from tests.conftest import first_fast
 from tests.report.tokens import KINDS, audit_of, bent, known_tokens, shown_text, unexplained
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import tellall as ta
+from tellall.audits.studies import CalibrationFound, SweepFound, Unanswered
 from tellall.core.records import read
-from tellall.experiment.studies import CalibrationFound, SweepFound, Unanswered
 from tellall.report.study_figures import calibration_figures, sweep_figures
 from tellall.report.study_page import render_calibration, render_sweep
 from tests.conftest import random_people

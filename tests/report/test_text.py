@@ -9,9 +9,9 @@ import pytest
 from rich.console import Console
 
 import tellall as ta
-from tellall.experiment.answers import calibration_answer, sweep_answer
-from tellall.experiment.document import read_audit
-from tellall.report.text import audit_text, calibration_text, sweep_text
+from tellall.audits.answers import calibration_answer, sweep_answer
+from tellall.audits.document import read_audit
+from tellall.report.terminal import audit_text, calibration_text, sweep_text
 from tests.conftest import random_people
 
 

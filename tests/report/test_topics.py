@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 import tellall as ta
-from tellall.release import catalogue, statistics
-from tellall.report.topics import explain, legend, topic_names, word_list
+from tellall import statistics
+from tellall.release import catalogue
+from tellall.report.glossary import explain, legend, topic_names, word_list
 
 WHY = word_list()["why"]
 
@@ -51,9 +52,9 @@ def test_a_kind_is_found_where_its_topic_says(monkeypatch):
     class Newcomer(ta.Means):
         """A statistic that is listed and is not a public name."""
 
-    monkeypatch.setattr("tellall.release.statistics.Newcomer", Newcomer, raising=False)
+    monkeypatch.setattr("tellall.statistics.Newcomer", Newcomer, raising=False)
     listed = [*statistics.__all__, "Newcomer"]
-    monkeypatch.setattr("tellall.release.statistics.__all__", listed)
+    monkeypatch.setattr("tellall.statistics.__all__", listed)
     for name in [*catalogue.kinds("statistic"), *catalogue.kinds("protection")]:
         place = explain(name).read.removeprefix("help(").removesuffix(") in Python.")
         if name == "Newcomer":

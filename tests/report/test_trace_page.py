@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 import tellall as ta
-from tellall.attack.trace.risk import trace_by_attributes
-from tellall.attack.trace.trace_files import MissingCalls, RiskFound
-from tellall.attack.trace.verdict import judge_tracing
 from tellall.core.records import read
 from tellall.report.trace_figures import tracing_figures
 from tellall.report.trace_page import TracingPage, render
+from tellall.tracing.trace_files import MissingCalls, RiskFound
+from tellall.tracing.tracing_risk import trace_by_attributes
+from tellall.tracing.tracing_verdict import judge_tracing
 from tests.report.pages import NASTY, Tags, browser_page, charts, fits_a_telephone, refuses_the_world
 
 

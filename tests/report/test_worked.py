@@ -5,8 +5,8 @@ import itertools
 import numpy as np
 import pytest
 
-from tellall.report.marks import SLIM, WIDTH
-from tellall.report.worked import COUNTS, GROUPS, PEOPLE, SUMS, draw_example
+from tellall.report.kit.marks import SLIM, WIDTH
+from tellall.report.worked_example import COUNTS, GROUPS, PEOPLE, SUMS, draw_example
 
 EXAMPLES = pytest.mark.parametrize("example", [COUNTS, SUMS], ids=["counts", "sums"])
 

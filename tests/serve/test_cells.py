@@ -4,12 +4,13 @@ import numpy as np
 import pytest
 
 import tellall as ta
+from tellall.audits.measures.disclosure import UNDER, WITHHELD
+from tellall.audits.plans.places import places_of
+from tellall.audits.plans.plan import Plan
+from tellall.audits.trial import Planned
 from tellall.core.checkpoint import Checkpoint
-from tellall.experiment.measures.disclosure import UNDER, WITHHELD
-from tellall.experiment.plans.places import places_of
-from tellall.experiment.plans.plan import Plan
-from tellall.experiment.trial import Planned
-from tellall.serve import cells, points
+from tellall.serve import cell_sizes as cells
+from tellall.serve import points
 from tests.report.pages import Tags
 
 

@@ -8,9 +8,9 @@ import pytest
 
 import tellall as ta
 from tellall import cli
+from tellall.audits.plans.plan import Plan
+from tellall.audits.plans.policy import Policy
 from tellall.core.errors import InvalidInput
-from tellall.experiment.plans.plan import Plan
-from tellall.experiment.plans.policy import Policy
 from tellall.serve import edits, worker
 from tests.report.pages import Tags
 from tests.serve.client import Client, files_in

@@ -10,8 +10,8 @@ from contextlib import contextmanager
 
 import pytest
 
-from tellall.core.claims import claimed
 from tellall.core.errors import InvalidInput
+from tellall.core.locks import claimed
 from tellall.serve import runs, worker
 from tellall.serve.cases import Home, default_folder
 from tests.serve.client import Client
@@ -154,7 +154,7 @@ def test_what_cannot_be_audited_says_why(client):
 def ended(case, doing: str) -> int:
     """The exit code of the process of an audit in which something is done instead of reading the people."""
     start = (
-        "import tellall.experiment.plans.plan as plans\n"
+        "import tellall.audits.plans.plan as plans\n"
         "from tellall.serve.worker import main\n"
         f"def dataset(*_):\n    {doing}\n"
         f"{'plans.Plan.dataset = dataset' if doing else ''}\n"

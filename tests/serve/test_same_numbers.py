@@ -13,14 +13,14 @@ import pytest
 
 import tellall as ta
 from tellall import cli
+from tellall.audits.answers import strongest_rows
+from tellall.audits.measures.disclosure import told_by_area
+from tellall.audits.plans.places import places_of
+from tellall.audits.studies import SweepFound
 from tellall.core.amounts import percent, with_interval
 from tellall.core.checkpoint import Checkpoint
 from tellall.core.records import read
 from tellall.core.version import __version__
-from tellall.experiment.answers import strongest_rows
-from tellall.experiment.measures.disclosure import told_by_area
-from tellall.experiment.plans.places import places_of
-from tellall.experiment.studies import SweepFound
 from tellall.release import catalogue
 from tellall.serve import edits
 from tellall.serve import points as slider

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tellall.experiment.advised import Remedy
+from tellall.audits.advised import Remedy
 from tellall.serve import views
-from tests.experiment.plans.test_policy import DOCUMENT
+from tests.audits.plans.test_policy import DOCUMENT
 
 TABLE = [[-1.0, 0.5], [1.0, 0.5]]
 PLANNED = [

@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 import tellall as ta
-from tellall.experiment.plans.draft import as_toml, as_toml_value
+from tellall.audits.plans.draft import as_toml, as_toml_value
 from tests.street.people import people_of
 
 __all__ = ["CASES", "LABELS", "Case"]

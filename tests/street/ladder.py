@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 import tellall as ta
-from tellall.experiment.plans.plan import Plan
-from tellall.experiment.trial import Planned
+from tellall.audits.plans.plan import Plan
+from tellall.audits.trial import Planned
 
 __all__ = ["FACTORS", "FEWEST", "Rung", "covering", "fits", "pairs_of", "rungs", "sized"]
 

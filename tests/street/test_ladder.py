@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import tellall as ta
-from tellall.experiment.document import Audit
+from tellall.audits.document import Audit
 from tellall.report.audit_page import render
 from tests.street.ladder import Rung, covering, fits, pairs_of, rungs, sized
 

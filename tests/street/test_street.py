@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 import tellall as ta
+from tellall.audits.changes import without_release
+from tellall.audits.document import read_audit
+from tellall.audits.plans.plan import Plan
+from tellall.audits.trial import Setting
 from tellall.core.version import __version__
-from tellall.experiment.changes import without_release
-from tellall.experiment.document import read_audit
-from tellall.experiment.plans.plan import Plan
-from tellall.experiment.trial import Setting
 from tests.report.tokens import known_tokens, shown_text, unexplained
 from tests.street.cases import CASES, Case
 

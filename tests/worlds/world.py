@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 import tellall as ta
-from tellall.experiment.measures.reliability import Bin, add_bins
-from tellall.experiment.plans.plan import Plan
-from tellall.experiment.trial import Planned
+from tellall.audits.measures.reliability import Bin, add_bins
+from tellall.audits.plans.plan import Plan
+from tellall.audits.trial import Planned
 
 __all__ = [
     "Audited",

@@ -11,17 +11,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tellall.algebra.operators.base import Array, IntArray, LinearOperator
-from tellall.algebra.operators.blocks import RowBlocks
-from tellall.algebra.operators.compose import SPARSE, RowScale, RowSelect, Stack, first_of_each
 from tellall.attack.secret import Real, Secret
 from tellall.core.errors import CannotLinearise, invalid
 from tellall.core.work import doing, one_thread
+from tellall.linalg.operators.compose import SPARSE, RowScale, RowSelect, Stack, first_of_each
+from tellall.linalg.operators.linear_operator import Array, IntArray, LinearOperator
+from tellall.linalg.operators.row_blocks import RowBlocks
 from tellall.people.areas import FEWEST
 from tellall.people.codes import Patterns, keys_of_rows
 from tellall.people.dataset import Public
-from tellall.release.numbers import power_of_two
-from tellall.release.statistics.base import Statistic
+from tellall.statistics.numbers import power_of_two
+from tellall.statistics.statistic import Statistic
 
 __all__ = [
     "BLOCKED",

@@ -11,13 +11,13 @@ from typing import Any, ClassVar, final
 import numpy as np
 import numpy.typing as npt
 
-from tellall.algebra.operators.base import Array, IntArray, LinearOperator
-from tellall.algebra.operators.compose import RowSelect
-from tellall.algebra.posterior.members import Members
-from tellall.algebra.posterior.model import CountPrior, observation
 from tellall.core.errors import invalid
-from tellall.release.contrasts import CELLS, EVERY, SIGNS, say
-from tellall.release.equations import Evidence, Rows, System
+from tellall.evidence.contrasts import CELLS, EVERY, SIGNS, say
+from tellall.evidence.evidence import Evidence, Rows, System
+from tellall.linalg.operators.compose import RowSelect
+from tellall.linalg.operators.linear_operator import Array, IntArray, LinearOperator
+from tellall.linalg.posterior.members import Members
+from tellall.linalg.posterior.model import CountPrior, observation
 
 __all__ = [
     "Bit",
@@ -421,7 +421,7 @@ class Undecided:
         return any(part.contrasts(tables) is not None for part in parts)
 
     def _said(self, tables: str) -> Undecided:
-        """Returns the counts with their tables rewritten; see `tellall.release.contrasts`."""
+        """Returns the counts with their tables rewritten; see `tellall.evidence.contrasts`."""
         if self.evidence is None:
             return self
         shown = say(self.evidence, tables, intervals=False, pairs=self.pairs)

@@ -79,7 +79,7 @@ def attack(
     from tellall.attack.reconstruct.attack_files import attack_files
     from tellall.people.bands import Bands
     from tellall.report.attack_text import attack_lines
-    from tellall.report.text import talk_console
+    from tellall.report.terminal import talk_console
 
     talk = talk_console(quiet=quiet)
     check_out(out)

@@ -34,9 +34,9 @@ from tellall.core.errors import TellallError, invalid
 from tellall.core.exits import DONE, FAILED, UNSETTLED
 
 if TYPE_CHECKING:
-    from tellall.experiment.plans.asked import Asked, How, Tell
-    from tellall.experiment.plans.policy import Policy
-    from tellall.experiment.plans.record import Origin
+    from tellall.audits.plans.asked import Asked, How, Tell
+    from tellall.audits.plans.policy import Policy
+    from tellall.audits.plans.record import Origin
 
 __all__ = [
     "EXIT_CODES",
@@ -148,15 +148,15 @@ def audit(
     can be attacked, 3 a person has to decide. tellall --help has the others.
     """
     from tellall import audit as run
-    from tellall.algebra.operators.base import find_device
+    from tellall.audits.audit import reveal as name_people
+    from tellall.audits.plans.asked import How
+    from tellall.audits.plans.places import places_of
+    from tellall.audits.plans.policy import Policy
+    from tellall.audits.withheld import mostly_withheld
     from tellall.cli.audited import AuditShown, Signing, write_acro_record, write_summaries
     from tellall.core.jobs import Workers
-    from tellall.experiment.audit import reveal as name_people
-    from tellall.experiment.plans.asked import How
-    from tellall.experiment.plans.places import places_of
-    from tellall.experiment.plans.policy import Policy
-    from tellall.experiment.withheld import mostly_withheld
-    from tellall.report.text import talk_console
+    from tellall.linalg.operators.linear_operator import find_device
+    from tellall.report.terminal import talk_console
 
     talk = talk_console(quiet=quiet)
     folder = out or Path(f"{_name(plan, acro, context)}-audit")
@@ -220,7 +220,7 @@ def _name(plan: Path | None, acro: Path | None, context: typer.Context) -> str:
 
 def _asked(plan: Path | None, acro: Path | None, secret: str | None, how: How, tell: Tell) -> Asked:
     """What is attacked: a plan, outputs, or both."""
-    from tellall.experiment.plans.asked import audit_of_outputs, audit_of_plan
+    from tellall.audits.plans.asked import audit_of_outputs, audit_of_plan
 
     if secret is not None and (acro is None or plan is not None):
         raise invalid("--secret", "left out with a plan, which names it", secret)
@@ -233,7 +233,7 @@ def _asked(plan: Path | None, acro: Path | None, secret: str | None, how: How, t
 
 def _refuse_too_much(asked: Asked) -> None:
     """Refuses an audit that takes too much memory, and says what would need less."""
-    from tellall.experiment.plans.memory import memory_of
+    from tellall.audits.plans.memory_needed import memory_of
 
     needed = memory_of(asked.plan, asked.people, asked.plan.device)
     if not needed.fits:
@@ -259,7 +259,7 @@ def _again(asked: Asked, plan: Path | None, acro: Path | None, policy: Path | No
 
 def _origin(asked: Asked, plan: Path | None, policy: Path | None, rules: Policy | None) -> Origin:
     """When the audit is made, and of which files."""
-    from tellall.experiment.plans.record import record_of
+    from tellall.audits.plans.record import record_of
 
     return record_of(
         None if plan is None else plan.read_bytes(),

@@ -9,22 +9,22 @@ from datetime import UTC, datetime
 from pathlib import Path
 from time import monotonic
 
+from tellall.audits.advice import StageName
+from tellall.audits.document import Audit
+from tellall.audits.plans.asked import Asked
+from tellall.audits.plans.policy import Policy, decision
+from tellall.audits.remedy import most_attacks
 from tellall.cli.options import Stopped, progress_bar, resumable, time_words
 from tellall.core import files
 from tellall.core.curator_key import CuratorKey
 from tellall.core.errors import TellallError, invalid
 from tellall.core.text import one_line
 from tellall.core.work import Progress
-from tellall.experiment.advice import StageName
-from tellall.experiment.document import Audit
-from tellall.experiment.plans.asked import Asked
-from tellall.experiment.plans.policy import Policy, decision
-from tellall.experiment.remedy import most_attacks
 from tellall.report import summary
 from tellall.report.acro_record import acro_record
-from tellall.report.areas import audit_lines
+from tellall.report.areas_page import audit_lines
 from tellall.report.attackers import attacker_lines
-from tellall.report.text import PlainConsole, audit_text
+from tellall.report.terminal import PlainConsole, audit_text
 
 __all__ = ["AuditShown", "Signing", "write_acro_record", "write_summaries"]
 

@@ -28,7 +28,7 @@ def bounds(
     html: Html = None,
 ) -> None:
     """Say how much noise tables of a size need, before any data."""
-    from tellall.promise.bounds.table import BoundsFound
+    from tellall.privacy.bounds.table import BoundsFound
     from tellall.report.promise_pages import render_bounds
 
     check_out(out)

@@ -78,11 +78,11 @@ def calibrate(
     (with areas: in no area), too few people to tell, or an answer that is not enough for all people together
     or exposes more of them than the plan's exposed_limit. tellall --help has the others.
     """
-    from tellall.experiment.families import as_family
-    from tellall.experiment.plans.asked import How, read_plan
-    from tellall.experiment.studies import CalibrationFound, Unanswered, calibrate_plan, shortcomings
+    from tellall.audits.families import as_family
+    from tellall.audits.plans.asked import How, read_plan
+    from tellall.audits.studies import CalibrationFound, Unanswered, calibrate_plan, shortcomings
     from tellall.report.study_page import render_calibration
-    from tellall.report.text import PlainConsole, calibration_text, talk_console
+    from tellall.report.terminal import PlainConsole, calibration_text, talk_console
 
     check_page(out)
     talk, page = talk_console(quiet=quiet), PlainConsole(quiet=as_json or quiet)

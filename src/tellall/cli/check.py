@@ -60,7 +60,7 @@ def check(
     Exit codes: 0 the same file, 1 another, 2 bad input, the wrong key, or a key that others can read. tellall
     --help has the others.
     """
-    from tellall.report.text import PlainConsole
+    from tellall.report.terminal import PlainConsole
 
     asked = {"DECISION.toml": record, "--data": data, "--key": key}
     if new_key is not None:

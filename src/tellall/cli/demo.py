@@ -18,10 +18,10 @@ from tellall.core.errors import SolverFailed
 from tellall.core.records import VERSION
 
 if TYPE_CHECKING:
-    from tellall.experiment.document import Audit
-    from tellall.experiment.outcome import Outcome
-    from tellall.experiment.plans.plan import Plan
-    from tellall.experiment.trial import Setting
+    from tellall.audits.document import Audit
+    from tellall.audits.outcome import Outcome
+    from tellall.audits.plans.plan import Plan
+    from tellall.audits.trial import Setting
     from tellall.people.dataset import Dataset
 
 __all__ = [
@@ -54,10 +54,10 @@ _HOLDERS = {"nhanes": "users", "breast_cancer": "malignant cases"}
 
 def demo(as_json: AsJson = False, seed: Seed = 0, quiet: Quiet = False, out: Out = None) -> None:
     """Attack "safe" tables of real people, in about a minute."""
-    from tellall.experiment.trial import Setting
+    from tellall.audits.trial import Setting
     from tellall.people import datasets
     from tellall.report.audit_page import render
-    from tellall.report.text import PlainConsole, release_table, talk_console
+    from tellall.report.terminal import PlainConsole, release_table, talk_console
 
     where = Path("tellall-demo.html") if out is None else out.with_suffix(".html")
     check_out(out)
@@ -94,7 +94,7 @@ def demo(as_json: AsJson = False, seed: Seed = 0, quiet: Quiet = False, out: Out
 
 def _plan(people: Dataset, seed: int) -> Plan:
     """Every table of each size, with each protection."""
-    from tellall.experiment.plans.plan import Plan
+    from tellall.audits.plans.plan import Plan
 
     releases = [
         {
@@ -130,7 +130,7 @@ def _work(setting: Setting, plan: Plan, index: int) -> tuple[Setting, Plan, int]
 
 
 def _attack(work: tuple[Setting, Plan, int]) -> Outcome:
-    from tellall.experiment.trial import Trial
+    from tellall.audits.trial import Trial
 
     setting, plan, index = work
     ways, label = list(product(_WAYS, _PROTECTIONS))[index]
@@ -141,8 +141,8 @@ def _attack(work: tuple[Setting, Plan, int]) -> Outcome:
 
 def _audit(name: str, people: Dataset, plan: Plan, rows: Sequence[Outcome]) -> Audit:
     """The demonstration as an audit of its releases, each alone, for the page."""
-    from tellall.experiment.document import Audit, describe_people
-    from tellall.experiment.findings import Finding, Job
+    from tellall.audits.document import Audit, describe_people
+    from tellall.audits.findings import Finding, Job
 
     limits = plan.limits(people)
     findings = tuple(

@@ -25,8 +25,8 @@ def explain(
     reveal: Unused = False,
 ) -> None:
     """Explain a word: what it means, and what to do about it."""
-    from tellall.report import topics
-    from tellall.report.text import PlainConsole
+    from tellall.report import glossary as topics
+    from tellall.report.terminal import PlainConsole
 
     check_out(out)
     document: dict[str, Any] = {"schema_version": VERSION}

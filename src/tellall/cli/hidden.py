@@ -89,7 +89,7 @@ def hidden(
     from tellall.attack.prove.proof import EFFORT
     from tellall.report.hidden_page import render_hidden
     from tellall.report.hidden_text import hidden_text
-    from tellall.report.text import talk_console
+    from tellall.report.terminal import talk_console
 
     talk = talk_console(quiet=quiet)
     check_out(out)

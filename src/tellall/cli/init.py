@@ -45,9 +45,9 @@ def init(
 
     For a folder of tables in CSV or Excel files: write tables.toml, which says what each of them is.
     """
-    from tellall.experiment.plans.draft import draft, plan_name
+    from tellall.audits.plans.draft import draft, plan_name
     from tellall.people.readers import read_table
-    from tellall.report.text import talk_console
+    from tellall.report.terminal import talk_console
 
     talk = talk_console(quiet=quiet)
     if people.is_dir():
@@ -80,8 +80,8 @@ def init(
 
 def _describe(folder: Path, out: Path | None, secret: str | None, talk: Console) -> dict[str, Any]:
     """Writes the description of a folder of tables; returns what was written."""
-    from tellall.experiment.plans.draft_folder import draft_folder
-    from tellall.release.described import DESCRIPTION
+    from tellall.audits.plans.draft_folder import draft_folder
+    from tellall.outputs.described import DESCRIPTION
 
     target = folder / DESCRIPTION
     if out not in (None, target):

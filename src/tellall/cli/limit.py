@@ -54,8 +54,8 @@ def limit(
     html: Html = None,
 ) -> None:
     """Say how many means can be published before people are traced."""
-    from tellall.attack.trace.limit_files import limit_of_file
     from tellall.report.promise_pages import render_limit
+    from tellall.tracing.limit_files import limit_of_file
 
     check_out(out)
     check_out(html, "--html")

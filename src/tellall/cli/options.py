@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 
 from tellall.core import files
-from tellall.core.claims import claimed, clear_leftovers
 from tellall.core.errors import invalid
 from tellall.core.exits import SIGNALLED
+from tellall.core.locks import claimed, clear_leftovers
 from tellall.core.records import Record
 from tellall.core.text import one_line, plain_text, wrapped
 from tellall.core.work import Pace, Progress, listening, sharing
@@ -25,9 +25,9 @@ from tellall.core.work import Pace, Progress, listening, sharing
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from tellall.experiment.plans.plan import Plan
-    from tellall.experiment.studies import CalibrationFound, SweepFound, Watch
-    from tellall.experiment.sweep import Sweep
+    from tellall.audits.plans.plan import Plan
+    from tellall.audits.studies import CalibrationFound, SweepFound, Watch
+    from tellall.audits.sweep import Sweep
 
 __all__ = [
     "AsJson",

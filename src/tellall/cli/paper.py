@@ -44,7 +44,7 @@ def paper(
     """Rerun a paper and compare its statements with our numbers."""
     from importlib import import_module
 
-    from tellall.report import text
+    from tellall.report import terminal as text
     from tellall.report.paper import PaperRerun
 
     if name not in _PAPERS:

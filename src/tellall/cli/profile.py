@@ -58,9 +58,9 @@ def profile(
 
     With --html a page shows the promise at every ε, and how much of it an attack on draws achieves.
     """
-    from tellall.experiment.regression_profile import profile_of_file
+    from tellall.audits.regression_profile import profile_of_file
     from tellall.report.promise_pages import render_profile
-    from tellall.report.text import talk_console
+    from tellall.report.terminal import talk_console
 
     check_out(out)
     check_out(html, "--html")

@@ -60,10 +60,10 @@ def publish(
     """
     import numpy as np
 
-    from tellall.experiment.plans.asked import How, read_plan
+    from tellall.audits.plans.asked import How, read_plan
     from tellall.people.counting.parquet_files import ENDINGS
     from tellall.release.release import publish as make
-    from tellall.report.text import talk_console
+    from tellall.report.terminal import talk_console
 
     talk = talk_console(quiet=quiet)
     target = out or Path(f"{plan.stem}-release.json")

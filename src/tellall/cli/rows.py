@@ -117,7 +117,7 @@ def rows(
     from tellall.core.jobs import Workers
     from tellall.report.rows_page import render_rows
     from tellall.report.rows_text import rows_text
-    from tellall.report.text import talk_console
+    from tellall.report.terminal import talk_console
 
     talk = talk_console(quiet=quiet)
     check_out(out)

@@ -72,12 +72,12 @@ def sweep(
     by = "COLUMN" in the plan, every value of that column is an area of its own; with -o, finished areas are
     kept there, so that a stopped sweep can go on.
     """
-    from tellall.experiment.calibrate import NO_GUARANTEE
-    from tellall.experiment.plans.asked import How, read_plan
-    from tellall.experiment.studies import SweepFound, sweep_plan, whom_against
+    from tellall.audits.calibrate import NO_GUARANTEE
+    from tellall.audits.plans.asked import How, read_plan
+    from tellall.audits.studies import SweepFound, sweep_plan, whom_against
     from tellall.report.studied_areas import swept_text
     from tellall.report.study_page import render_sweep
-    from tellall.report.text import PlainConsole, talk_console
+    from tellall.report.terminal import PlainConsole, talk_console
 
     check_page(out)
     talk = talk_console(quiet=quiet)

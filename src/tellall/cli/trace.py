@@ -23,12 +23,12 @@ from tellall.cli.options import (
     write_secret,
 )
 from tellall.core import files as store
-from tellall.core.claims import claimed
+from tellall.core.locks import claimed
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from tellall.attack.trace.trace_files import NamedTargets
+    from tellall.tracing.trace_files import NamedTargets
 
 __all__ = [
     "trace",
@@ -101,9 +101,9 @@ def trace(
 
     Exit codes: 0 traced or not, 2 bad input or usage, 3 inconclusive. tellall --help has the others.
     """
-    from tellall.attack.trace.trace_files import trace_files
-    from tellall.report.text import PlainConsole, talk_console
+    from tellall.report.terminal import PlainConsole, talk_console
     from tellall.report.trace_page import page_of, render
+    from tellall.tracing.trace_files import trace_files
 
     check_page(out)
     options: dict[str, Any] = {

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from tellall.core import files
-from tellall.core.claims import PARTIAL, claimed, clear_leftovers, private_folder
 from tellall.core.errors import InvalidInput, invalid
+from tellall.core.locks import PARTIAL, claimed, clear_leftovers, private_folder
 from tellall.core.version import __version__
 
 __all__ = [

@@ -18,8 +18,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tellall.core import duck
-from tellall.core.claims import PARTIAL, held_open
 from tellall.core.errors import InvalidInput, invalid
+from tellall.core.locks import PARTIAL, held_open
 from tellall.core.memory import check_columns_fit, free_on_host
 from tellall.core.records import Record
 from tellall.core.text import escape_marks, plain_text, said

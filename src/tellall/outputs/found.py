@@ -8,8 +8,8 @@ from typing import Annotated
 
 from tellall.core.amounts import count_of
 from tellall.core.records import Meaning, Record
+from tellall.outputs.output_folder import NotRead
 from tellall.people.printed_numbers import Shown, decimal_sign, shown_of
-from tellall.release.outputs import NotRead
 
 __all__ = ["FittedModel", "FoundOutputs", "FoundTable", "Recorded", "Source"]
 

@@ -14,8 +14,8 @@ from tellall.outputs.layout import CellArea, Page
 from tellall.outputs.model_tables import side_by_side, side_by_side_in_text
 from tellall.outputs.model_texts import ModelLines, models_in_lines
 from tellall.outputs.model_words import is_rule
+from tellall.outputs.output_folder import NotRead
 from tellall.people.sheets import read_text_of
-from tellall.release.outputs import NotRead
 
 __all__ = ["models_in_text", "models_on_pages", "read_text", "text_blocks"]
 

@@ -11,14 +11,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from tellall.algebra.operators.base import Array
+from tellall.linalg.operators.linear_operator import Array
 from tellall.outputs.found import FittedModel
 from tellall.outputs.model_terms import ModelColumn, ModelColumns, PrintedTerm
 from tellall.outputs.model_texts import INTERCEPT_NAMES
 from tellall.outputs.model_words import KINDS, NOT_REFITTED
 from tellall.people.printed_numbers import Shown
-from tellall.release.statistics.fitting import fit
-from tellall.release.statistics.losses import LOSSES, ScoreLoss, Squared
+from tellall.statistics.fitting import fit
+from tellall.statistics.losses import LOSSES, ScoreLoss, Squared
 
 __all__ = ["ModelMatch", "match_model"]
 

@@ -9,19 +9,19 @@ from typing import Any
 
 import numpy as np
 
-from tellall.algebra.operators.base import Array
 from tellall.core.amounts import count_of
 from tellall.core.errors import TellallError
 from tellall.core.text import one_line
+from tellall.linalg.operators.linear_operator import Array
+from tellall.outputs.coefficients import read_coefficients, says_all
 from tellall.outputs.found import FittedModel
 from tellall.outputs.model_fits import ModelMatch, match_model
 from tellall.outputs.model_terms import ModelColumns
 from tellall.people.dataset import Dataset
 from tellall.people.labels import label_number
-from tellall.release.coefficients import read_coefficients, says_all
-from tellall.release.protections.rounding import Rounding
+from tellall.protections.rounding import Rounding
 from tellall.release.release import Release
-from tellall.release.statistics.conditions import as_subset, members, parse_condition
+from tellall.statistics.conditions import as_subset, members, parse_condition
 
 __all__ = ["RecognisedModel", "recognise_models"]
 

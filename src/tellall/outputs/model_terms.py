@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from tellall.algebra.operators.base import Array
+from tellall.linalg.operators.linear_operator import Array
 from tellall.people.dataset import Dataset
 from tellall.people.labels import TRUTH, label_number, label_text
 

@@ -15,10 +15,10 @@ from tellall.outputs.latex_tables import read_latex
 from tellall.outputs.layout import Page, tables_on
 from tellall.outputs.markdown_tables import read_markdown
 from tellall.outputs.model_files import models_in_text, models_on_pages, read_text, text_blocks
+from tellall.outputs.output_folder import NotRead
 from tellall.outputs.word_tables import read_word
 from tellall.outputs.workbooks import read_workbook
 from tellall.people.sheets import SHEETS, read_text_of
-from tellall.release.outputs import NotRead
 
 __all__ = ["ENDINGS_OF_OUTPUTS", "read_outputs"]
 

@@ -9,9 +9,9 @@ from pathlib import Path
 from tellall.core.text import one_line
 from tellall.outputs.found import Source
 from tellall.outputs.layout import MOST_CELLS, CellArea, Page
+from tellall.outputs.output_folder import NotRead
 from tellall.people.sheet_faults import column_number
 from tellall.people.sheets import read_book
-from tellall.release.outputs import NotRead
 
 __all__ = ["area_of", "column_letters", "read_workbook"]
 

@@ -13,9 +13,9 @@ import numpy.typing as npt
 
 from tellall.core.errors import invalid
 from tellall.core.work import Progress, Tell, counter, one_thread
+from tellall.report.kit.plot import Figure, Kind, Series, number
 from tellall.report.paper import IndexEntry, PaperRerun, PaperTable, Statement
 from tellall.report.paper_words import GRAVEST, PaperVerdict
-from tellall.report.plot import Figure, Kind, Series, number
 
 __all__ = [
     "Array",

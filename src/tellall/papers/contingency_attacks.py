@@ -23,7 +23,7 @@ from tellall.papers.claims import (
     interval_series,
     mean_of,
 )
-from tellall.report.plot import Axis, Figure, Rule, Series
+from tellall.report.kit.plot import Axis, Figure, Rule, Series
 
 __all__ = [
     "LITTLE",

@@ -13,7 +13,7 @@ import tellall as ta
 from tellall.core.work import Tell
 from tellall.papers.claims import Array, Case, Found, NamedCase, attributes_for, case_of, mean_of
 from tellall.papers.contingency_attacks import LITTLE, attribute_attack, bits_of, random_people, row_attack
-from tellall.report.plot import Axis, Figure, Rule, Series
+from tellall.report.kit.plot import Axis, Figure, Rule, Series
 
 __all__ = [
     "DELTA",

@@ -16,7 +16,7 @@ from tellall.core.tasks import Failed, Task
 from tellall.core.work import Tell
 from tellall.papers.claims import Found
 from tellall.papers.contingency_attacks import bits_of
-from tellall.report.plot import Axis, Figure, Rule, Series
+from tellall.report.kit.plot import Axis, Figure, Rule, Series
 
 __all__ = [
     "ALLOWED",

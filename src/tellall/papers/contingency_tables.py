@@ -35,8 +35,8 @@ from tellall.papers.contingency_attacks import LITTLE, NEARLY_ALL
 from tellall.papers.contingency_index import INDEX
 from tellall.papers.contingency_lemmas import LEMMAS, lemmas
 from tellall.papers.contingency_spectrum import ALLOWED, spectrum, spectrum_work
+from tellall.report.kit.plot import number
 from tellall.report.paper import PaperRerun, PaperTable
-from tellall.report.plot import number
 
 __all__ = [
     "CLAIMS",

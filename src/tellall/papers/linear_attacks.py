@@ -14,7 +14,7 @@ import numpy.typing as npt
 import tellall as ta
 from tellall.core.work import Tell
 from tellall.papers.claims import Array, Found, NamedCase, attributes_for, case_of, share_of
-from tellall.report.plot import Axis, Figure, Rule, Series
+from tellall.report.kit.plot import Axis, Figure, Rule, Series
 
 __all__ = [
     "COUNTED",

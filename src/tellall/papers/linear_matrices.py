@@ -14,7 +14,7 @@ from tellall.core.amounts import percent
 from tellall.core.work import Tell
 from tellall.papers.claims import Array, Found, Joined, NamedCase
 from tellall.papers.linear_attacks import Effort, Rng, coins, equations, lp, random_function
-from tellall.report.plot import Axis, Figure, Rule, Series
+from tellall.report.kit.plot import Axis, Figure, Rule, Series
 
 __all__ = [
     "broken",

@@ -21,8 +21,8 @@ from tellall.papers.claims import Array, Claim, Found, NamedCase, Paper, PaperPa
 from tellall.papers.private_ols_baselines import BASELINES, baselines
 from tellall.papers.private_ols_index import INDEX
 from tellall.papers.private_ols_lemmas import LEMMAS, PARTS
+from tellall.report.kit.plot import Axis, Figure, Rule, Series
 from tellall.report.paper import PaperRerun
-from tellall.report.plot import Axis, Figure, Rule, Series
 
 __all__ = [
     "CLAIMS",

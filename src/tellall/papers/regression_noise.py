@@ -41,8 +41,8 @@ from tellall.papers.regression_noise_attack import (
 from tellall.papers.regression_noise_experiments import Everything, Fair, NoisyBits, Variant, noise_sweep
 from tellall.papers.regression_noise_figures import figures
 from tellall.papers.regression_noise_index import INDEX
+from tellall.report.kit.plot import number
 from tellall.report.paper import PaperRerun, PaperTable
-from tellall.report.plot import number
 
 __all__ = [
     "CLAIMS",

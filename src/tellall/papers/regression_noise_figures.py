@@ -11,7 +11,7 @@ import numpy as np
 from tellall.papers.claims import Array
 from tellall.papers.regression_noise_attack import FAMILIES, PAPER_SIZES, PAPER_SWEEP, PREPARATIONS, UNITS
 from tellall.papers.regression_noise_experiments import Everything, NoiseSweep, Variant
-from tellall.report.plot import Axis, Figure, Kind, Rule, Series
+from tellall.report.kit.plot import Axis, Figure, Kind, Rule, Series
 
 __all__ = [
     "figures",

@@ -31,8 +31,8 @@ from tellall.papers.claims import (
 )
 from tellall.papers.tracing_index import INDEX
 from tellall.papers.tracing_lemmas import DELTA, LEMMA_PARTS, LEMMAS, least_share, people_of
+from tellall.report.kit.plot import Axis, Figure, Rule, Series
 from tellall.report.paper import PaperRerun
-from tellall.report.plot import Axis, Figure, Rule, Series
 
 __all__ = [
     "CLAIMS",

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from tellall.algebra.operators.base import HOST
 from tellall.core.errors import InvalidInput, invalid
 from tellall.core.memory import check_columns_fit
 from tellall.core.text import one_line, said_safely
+from tellall.linalg.operators.linear_operator import HOST
 from tellall.people.columns import is_missing
 
 __all__ = ["LABELLED", "read_labelled"]

@@ -16,12 +16,12 @@ from typing import Any, TextIO
 
 import numpy as np
 
-from tellall.algebra.operators.base import HOST
 from tellall.core import duck
 from tellall.core.amounts import count_of
 from tellall.core.errors import InvalidInput, invalid
 from tellall.core.memory import check_columns_fit
 from tellall.core.text import one_line, said_safely
+from tellall.linalg.operators.linear_operator import HOST
 from tellall.people.columns import LARGEST_EXACT, Bins
 from tellall.people.dataset import Dataset
 from tellall.people.headings import LOOKED_AT, header_index, skipped_words

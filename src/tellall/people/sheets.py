@@ -21,10 +21,10 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from tellall.algebra.operators.base import HOST
-from tellall.core.claims import clear_leftovers, held_open
 from tellall.core.errors import InvalidInput, invalid
+from tellall.core.locks import clear_leftovers, held_open
 from tellall.core.text import said_safely
+from tellall.linalg.operators.linear_operator import HOST
 from tellall.people.sheet_faults import faults_of
 
 __all__ = [

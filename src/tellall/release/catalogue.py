@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
+from tellall import protections, statistics
 from tellall.core.errors import InvalidInput, TellallError, invalid
 from tellall.core.text import one_line, said
-from tellall.release import protections, statistics
-from tellall.release.protections.protection import Protection, Sum, Unknown
-from tellall.release.statistics.base import Statistic
+from tellall.protections.protection import Protection, Sum, Unknown
+from tellall.statistics.statistic import Statistic
 
 __all__ = [
     "KIND",

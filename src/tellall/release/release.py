@@ -11,17 +11,16 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from tellall.algebra.operators.base import Array, find_device
 from tellall.core import files
 from tellall.core.errors import invalid
 from tellall.core.records import read
 from tellall.core.shown import InNotebook
+from tellall.linalg.operators.linear_operator import Array, find_device
 from tellall.people.counting.stored import Stored
 from tellall.people.dataset import Dataset, Public, as_public
 from tellall.people.dates import cut_before, day_number
 from tellall.people.shape import Shape
-from tellall.release import catalogue
-from tellall.release.protections.protection import (
+from tellall.protections.protection import (
     Exact,
     Noise,
     Protection,
@@ -31,13 +30,14 @@ from tellall.release.protections.protection import (
     noise_of,
     prepare,
 )
-from tellall.release.protections.suppression import Hiding
+from tellall.protections.suppression import Hiding
+from tellall.release import catalogue
 from tellall.release.saved import SavedColumn, SavedRelease, ValuesBeside
-from tellall.release.statistics.among import Among, Where, as_among, as_where, people_where
-from tellall.release.statistics.base import Statistic
-from tellall.release.statistics.conditions import Mask, Subset
-from tellall.release.statistics.marginals import Marginals, Tables
-from tellall.release.statistics.stored_part import people_of_store
+from tellall.statistics.among import Among, Where, as_among, as_where, people_where
+from tellall.statistics.conditions import Mask, Subset
+from tellall.statistics.marginals import Marginals, Tables
+from tellall.statistics.statistic import Statistic
+from tellall.statistics.stored_part import people_of_store
 
 __all__ = ["MANY_VALUES", "PUBLISHED_TOO", "Computed", "Release", "publish", "published_too"]
 
@@ -298,7 +298,7 @@ def publish(
 
     Examples
     --------
-    >>> from tellall.release.statistics.marginals import Marginals
+    >>> from tellall.statistics.marginals import Marginals
     >>> people = Dataset.from_arrays([[0, 1], [1, 1], [1, 0]], secret=[0, 1, 1])
     >>> publish(people, Marginals(2))
     Release of every 2-way table: 8 values; exact

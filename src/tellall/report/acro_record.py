@@ -8,11 +8,11 @@ import io
 from collections.abc import Mapping
 from typing import Any
 
+from tellall.audits.document import AuditDocument
+from tellall.audits.findings import FindingDocument
 from tellall.core import files
 from tellall.core.text import no_formula
 from tellall.core.version import __version__
-from tellall.experiment.document import AuditDocument
-from tellall.experiment.findings import FindingDocument
 
 __all__ = ["FINDINGS", "acro_record"]
 

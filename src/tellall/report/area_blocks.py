@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from tellall.audits.document import AuditDocument
+from tellall.audits.findings import AreasDocument
 from tellall.core.amounts import count_of, counted, percent, with_interval
-from tellall.experiment.document import AuditDocument
-from tellall.experiment.findings import AreasDocument
-from tellall.report.areas import AreaLine, audited_areas
-from tellall.report.blocks import Badge, Block, Bullets, Drawn, Headed, Line, Listing, Paragraph
-from tellall.report.reliability import unsettled
+from tellall.report.areas_page import AreaLine, audited_areas
+from tellall.report.kit.blocks import Badge, Block, Bullets, Drawn, Headed, Line, Listing, Paragraph
+from tellall.report.reliability_chart import unsettled
 
 __all__ = ["audited_area_blocks"]
 

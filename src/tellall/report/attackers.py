@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from tellall.audits.document import AuditDocument
+from tellall.audits.verdict import Word, area_name
 from tellall.core.amounts import counted, points
-from tellall.experiment.document import AuditDocument
-from tellall.experiment.verdict import Word, area_name
-from tellall.report.blocks import Badge, Block, Bullets, Folded, Headed, Line, Listing, Paragraph
+from tellall.report.kit.blocks import Badge, Block, Bullets, Folded, Headed, Line, Listing, Paragraph
 from tellall.report.releases import Unit
 
 __all__ = ["attacker_blocks", "attacker_lines", "attackers_view", "differences_view", "rules_view"]

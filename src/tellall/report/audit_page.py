@@ -10,15 +10,18 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
+from tellall.audits.document import AuditDocument, PeopleCounted
+from tellall.audits.findings import FindingDocument
+from tellall.audits.measures.chance_intervals import Luck
+from tellall.audits.outcome import Foreseen, Outcome, Promised
 from tellall.core.amounts import counted, level, percent, points, with_interval
-from tellall.experiment.document import AuditDocument, PeopleCounted
-from tellall.experiment.findings import FindingDocument
-from tellall.experiment.measures.intervals import Luck
-from tellall.experiment.outcome import Foreseen, Outcome, Promised
-from tellall.promise.bounds.decoding import Recovery
+from tellall.privacy.bounds.decoding import Recovery
 from tellall.report.area_blocks import audited_area_blocks
 from tellall.report.attackers import attacker_blocks
-from tellall.report.blocks import (
+from tellall.report.causes import culprit_blocks, remedy_blocks, who_blocks
+from tellall.report.first_screen import answer_blocks, release_blocks
+from tellall.report.glossary import legend
+from tellall.report.kit.blocks import (
     Badge,
     Block,
     Bullets,
@@ -31,15 +34,12 @@ from tellall.report.blocks import (
     Terms,
     render_blocks,
 )
-from tellall.report.causes import culprit_blocks, remedy_blocks, who_blocks
-from tellall.report.first_screen import answer_blocks, release_blocks
-from tellall.report.html import laid_out
-from tellall.report.plot import MOST_SERIES, Axis, Figure, Series
+from tellall.report.kit.html import laid_out
+from tellall.report.kit.plot import MOST_SERIES, Axis, Figure, Series
 from tellall.report.recorded import plan_blocks, record_blocks
 from tellall.report.releases import Unit, advantage_chart, people_chart, shares
-from tellall.report.reliability import trust_blocks, unsettled
-from tellall.report.topics import legend
-from tellall.report.worked import worked_blocks
+from tellall.report.reliability_chart import trust_blocks, unsettled
+from tellall.report.worked_example import worked_blocks
 
 __all__ = [
     "SECTIONS",

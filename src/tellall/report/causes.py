@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from operator import attrgetter
 
-from tellall.core.amounts import count_of, counted, digits, percent, points
-from tellall.experiment.advised import (
+from tellall.audits.advised import (
     Added,
     CulpritPart,
     Culprits,
@@ -15,11 +14,12 @@ from tellall.experiment.advised import (
     Remedy,
     TriedChange,
 )
-from tellall.experiment.document import AuditDocument
-from tellall.experiment.overall import Overall
-from tellall.experiment.verdict import Answer
-from tellall.report.bars import Bar
-from tellall.report.blocks import (
+from tellall.audits.document import AuditDocument
+from tellall.audits.union import Overall
+from tellall.audits.verdict import Answer
+from tellall.core.amounts import count_of, counted, digits, percent, points
+from tellall.report.kit.bars import Bar
+from tellall.report.kit.blocks import (
     Badge,
     Beside,
     Block,
@@ -32,7 +32,7 @@ from tellall.report.blocks import (
     Paragraph,
     Preformatted,
 )
-from tellall.report.html import bar_figure
+from tellall.report.kit.html import bar_figure
 from tellall.report.releases import Unit
 
 __all__ = [

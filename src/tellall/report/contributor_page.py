@@ -4,9 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
+from tellall.audits.verdict import Answer
 from tellall.core.amounts import percent
-from tellall.experiment.verdict import Answer
-from tellall.report.blocks import Block, Box, Bullets, Line, Listing, Paragraph, Section, Terms, render_blocks
+from tellall.report.kit.blocks import (
+    Block,
+    Box,
+    Bullets,
+    Line,
+    Listing,
+    Paragraph,
+    Section,
+    Terms,
+    render_blocks,
+)
 from tellall.report.recorded import versions_of
 
 __all__ = ["render"]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from tellall.audits.changes import price
+from tellall.audits.document import AuditDocument
+from tellall.audits.measures.counts import add_counts
+from tellall.audits.union import Overall
+from tellall.audits.verdict import Answer
 from tellall.core.amounts import count_of, counted
-from tellall.experiment.changes import price
-from tellall.experiment.document import AuditDocument
-from tellall.experiment.measures.counts import add_counts
-from tellall.experiment.overall import Overall
-from tellall.experiment.verdict import Answer
-from tellall.report.blocks import Badge, Block, Box, Line, Listing, Tile, Tiles
+from tellall.report.kit.blocks import Badge, Block, Box, Line, Listing, Tile, Tiles
 from tellall.report.releases import advantage_words, counted_heads, release_rows
 
 __all__ = ["answer_blocks", "change_tile", "hurt_tile", "release_blocks", "verdict_answer"]

@@ -7,10 +7,11 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from tellall.attack.prove.hidden_files import HiddenFound, HiddenValue
+from tellall.audits.verdict import Answer
 from tellall.core.amounts import count_of
-from tellall.experiment.verdict import Answer
-from tellall.release.listed import ListedCells
-from tellall.report.blocks import (
+from tellall.outputs.listed import ListedCells
+from tellall.report.hidden_text import hidden_answer, said_of
+from tellall.report.kit.blocks import (
     Block,
     Box,
     Bullets,
@@ -22,7 +23,6 @@ from tellall.report.blocks import (
     Shade,
     render_blocks,
 )
-from tellall.report.hidden_text import hidden_answer, said_of
 from tellall.report.recorded import repeat_blocks
 
 __all__ = ["render_hidden"]

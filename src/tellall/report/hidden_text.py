@@ -7,7 +7,7 @@ import textwrap
 from tellall.attack.prove.hidden_files import HiddenFound, HiddenValue
 from tellall.core.amounts import count_of
 from tellall.core.text import TERMINAL, one_line
-from tellall.report.text import aligned
+from tellall.report.terminal import aligned
 
 __all__ = ["hidden_answer", "hidden_text", "said_of"]
 

@@ -16,21 +16,20 @@ import numpy as np
 
 from tellall.attack.reconstruct.attack import Reconstruction
 from tellall.attack.secret import Real
-from tellall.attack.trace.trace import Tracing
-from tellall.attack.trace.verdict import judge_tracing
+from tellall.audits.answers import strongest_rows
+from tellall.audits.document import Audit
+from tellall.audits.measures.risk import Risk
+from tellall.audits.sweep import Sweep
+from tellall.audits.verdict import Answer
 from tellall.core import files
 from tellall.core.amounts import counted, digits, level, with_interval
 from tellall.core.text import plain_text
-from tellall.experiment.answers import strongest_rows
-from tellall.experiment.document import Audit
-from tellall.experiment.measures.risk import Risk
-from tellall.experiment.sweep import Sweep
-from tellall.experiment.verdict import Answer
 from tellall.people.dataset import Dataset
-from tellall.release.profile import PrivacyProfile
+from tellall.protections.profile import PrivacyProfile
 from tellall.release.release import Release
 from tellall.report.audit_page import chart_blocks
-from tellall.report.blocks import (
+from tellall.report.first_screen import answer_blocks, release_blocks
+from tellall.report.kit.blocks import (
     Badge,
     Block,
     Box,
@@ -43,11 +42,12 @@ from tellall.report.blocks import (
     Terms,
     Tiles,
 )
-from tellall.report.first_screen import answer_blocks, release_blocks
-from tellall.report.html import environment, fill, laid_out, page_style
-from tellall.report.plot import Axis, Figure, Series
+from tellall.report.kit.html import environment, fill, laid_out, page_style
+from tellall.report.kit.plot import Axis, Figure, Series
 from tellall.report.study_figures import sweep_figures
 from tellall.report.trace_figures import tracing_figures
+from tellall.tracing.trace import Tracing
+from tellall.tracing.tracing_verdict import judge_tracing
 
 __all__ = [
     "Plot",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import singledispatch
 
-from tellall.experiment.document import Audit
-from tellall.experiment.measures.contributors import ContributorTable
+from tellall.audits.document import Audit
+from tellall.audits.measures.contributors import ContributorTable
 from tellall.report import audit_page, contributor_page
 
 __all__ = ["page_of"]

@@ -14,10 +14,10 @@ from tellall.core.errors import invalid
 from tellall.core.records import VERSION
 from tellall.core.text import wrapped
 from tellall.core.version import __version__, versions
+from tellall.report.kit.plot import Figure, numbers
 from tellall.report.paper_page import render
 from tellall.report.paper_words import MEANINGS, PaperVerdict
-from tellall.report.plot import Figure, numbers
-from tellall.report.text import fitted
+from tellall.report.terminal import fitted
 
 __all__ = [
     "IndexEntry",

@@ -6,11 +6,11 @@ import shlex
 from collections import Counter
 from typing import Any
 
+from tellall.audits.verdict import Answer
 from tellall.core.records import read
-from tellall.experiment.verdict import Answer
-from tellall.report.html import fill, laid_out
+from tellall.report.kit.html import fill, laid_out
+from tellall.report.kit.plot import Figure
 from tellall.report.paper_words import GRAVEST, MEANINGS
-from tellall.report.plot import Figure
 
 __all__ = [
     "render",

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import exp, isfinite
 
-from tellall.attack.trace.limit_files import LimitFound
+from tellall.audits.regression_profile import ProfileFound
+from tellall.audits.verdict import Answer
 from tellall.core.amounts import percent
-from tellall.experiment.regression_profile import ProfileFound
-from tellall.experiment.verdict import Answer
-from tellall.promise.bounds.table import BoundsFound
-from tellall.report.bars import Bar
-from tellall.report.blocks import (
+from tellall.privacy.bounds.table import BoundsFound
+from tellall.report.kit.bars import Bar
+from tellall.report.kit.blocks import (
     Block,
     Box,
     Bullets,
@@ -25,9 +24,10 @@ from tellall.report.blocks import (
     Tiles,
     render_blocks,
 )
-from tellall.report.html import bar_figure, laid_out
-from tellall.report.plot import MOST_SERIES, Axis, Figure, Rule, Series, number
+from tellall.report.kit.html import bar_figure, laid_out
+from tellall.report.kit.plot import MOST_SERIES, Axis, Figure, Rule, Series, number
 from tellall.report.recorded import repeat_blocks
+from tellall.tracing.limit_files import LimitFound
 
 __all__ = ["render_bounds", "render_limit", "render_profile"]
 

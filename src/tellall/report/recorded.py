@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Protocol
 
+from tellall.audits.document import AuditDocument
 from tellall.core import files
-from tellall.experiment.document import AuditDocument
-from tellall.report.blocks import Block, Folded, Headed, Paragraph, Preformatted, Signature, Terms
+from tellall.report.kit.blocks import Block, Folded, Headed, Paragraph, Preformatted, Signature, Terms
 
 __all__ = ["plan_blocks", "record_blocks", "repeat_blocks", "versions_of"]
 

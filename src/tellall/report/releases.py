@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from math import inf
 from typing import Any
 
+from tellall.audits.document import AuditDocument
+from tellall.audits.findings import DecoderFound, FindingDocument
+from tellall.audits.outcome import Outcome
 from tellall.core.amounts import counted, level, points, with_interval
-from tellall.experiment.document import AuditDocument
-from tellall.experiment.findings import DecoderFound, FindingDocument
-from tellall.experiment.outcome import Outcome
-from tellall.report.bars import Bar, LimitLine
-from tellall.report.html import bar_figure
+from tellall.report.kit.bars import Bar, LimitLine
+from tellall.report.kit.html import bar_figure
 
 __all__ = [
     "ReleaseRow",

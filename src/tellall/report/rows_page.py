@@ -5,11 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tellall.attack.prove.row_files import AreaFound, RowsFound
+from tellall.audits.verdict import Answer, area_name
 from tellall.core.amounts import count_of, percent
-from tellall.experiment.verdict import Answer, area_name
-from tellall.report.bars import Bar
-from tellall.report.blocks import Block, Box, Bullets, Drawn, Line, Listing, Paragraph, Section, render_blocks
-from tellall.report.html import bar_figure
+from tellall.report.kit.bars import Bar
+from tellall.report.kit.blocks import (
+    Block,
+    Box,
+    Bullets,
+    Drawn,
+    Line,
+    Listing,
+    Paragraph,
+    Section,
+    render_blocks,
+)
+from tellall.report.kit.html import bar_figure
 from tellall.report.recorded import repeat_blocks
 
 __all__ = ["render_rows"]

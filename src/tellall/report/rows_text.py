@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from tellall.attack.prove.row_files import AreaFound, RowsFound
 from tellall.attack.prove.rows import PublishedCell
 from tellall.core.text import TERMINAL, one_line
-from tellall.report.text import aligned
+from tellall.report.terminal import aligned
 
 __all__ = ["rows_text"]
 

@@ -6,14 +6,14 @@ from collections.abc import Iterator, Sequence
 
 from rich.text import Text
 
+from tellall.audits.answers import least_enough, worst_row
+from tellall.audits.study_areas import AreaAnswer, AreaCalibration, AreaSweep, CalibratedArea, SweptArea
+from tellall.audits.sweep import Sweep
+from tellall.audits.verdict import area_name
 from tellall.core.amounts import count_of, counted, digits, percent, with_interval
-from tellall.experiment.answers import least_enough, worst_row
-from tellall.experiment.study_areas import AreaAnswer, AreaCalibration, AreaSweep, CalibratedArea, SweptArea
-from tellall.experiment.sweep import Sweep
-from tellall.experiment.verdict import area_name
-from tellall.report.areas import SHOWN, area_cell
-from tellall.report.blocks import Block, Bullets, Headed, Line, Listing, Paragraph
-from tellall.report.text import fitted, sweep_text
+from tellall.report.areas_page import SHOWN, area_cell
+from tellall.report.kit.blocks import Block, Bullets, Headed, Line, Listing, Paragraph
+from tellall.report.terminal import fitted, sweep_text
 
 __all__ = ["calibrated_area_blocks", "swept_area_blocks", "swept_lines", "swept_text"]
 

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import nan
 
+from tellall.audits.calibrate import Calibration, Evaluation
+from tellall.audits.sweep import Sweep, SweepRow
 from tellall.core.amounts import gain, points
-from tellall.experiment.calibrate import Calibration, Evaluation
-from tellall.experiment.sweep import Sweep, SweepRow
-from tellall.report.plot import MOST_SERIES, Axis, Figure, Kind, Rule, Series
+from tellall.report.kit.plot import MOST_SERIES, Axis, Figure, Kind, Rule, Series
 
 __all__ = ["calibration_figures", "sweep_figures"]
 

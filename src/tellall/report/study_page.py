@@ -7,6 +7,12 @@ from functools import partial
 from math import isnan
 from typing import TypeVar
 
+from tellall.audits.answers import area_calibration_answer, calibration_answer, sweep_answer
+from tellall.audits.calibrate import Calibration
+from tellall.audits.studies import CalibrationFound, SweepFound
+from tellall.audits.study_areas import AreaCalibration, AreaSweep
+from tellall.audits.sweep import Sweep, SweepRow
+from tellall.audits.verdict import Answer
 from tellall.core.amounts import (
     count_of,
     counted,
@@ -17,13 +23,7 @@ from tellall.core.amounts import (
     unit_of_advantage,
     with_interval,
 )
-from tellall.experiment.answers import area_calibration_answer, calibration_answer, sweep_answer
-from tellall.experiment.calibrate import Calibration
-from tellall.experiment.studies import CalibrationFound, SweepFound
-from tellall.experiment.study_areas import AreaCalibration, AreaSweep
-from tellall.experiment.sweep import Sweep, SweepRow
-from tellall.experiment.verdict import Answer
-from tellall.report.blocks import (
+from tellall.report.kit.blocks import (
     Badge,
     Block,
     Box,
@@ -37,7 +37,7 @@ from tellall.report.blocks import (
     Terms,
     render_blocks,
 )
-from tellall.report.html import laid_out
+from tellall.report.kit.html import laid_out
 from tellall.report.recorded import versions_of
 from tellall.report.studied_areas import calibrated_area_blocks, swept_area_blocks
 from tellall.report.study_figures import calibration_figures, sweep_figures

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from xml.sax.saxutils import escape, quoteattr
 
+from tellall.audits.document import AuditDocument
+from tellall.audits.verdict import Verdict
 from tellall.core.text import one_line, plain_text
-from tellall.experiment.document import AuditDocument
-from tellall.experiment.verdict import Verdict
 from tellall.report.releases import (
     ReleaseRow,
     advantage_words,

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from tellall.algebra.operators.base import Array
-from tellall.attack.trace.limit import ReleaseLimit
-from tellall.attack.trace.risk import TracingGrowth, TracingRisk, score_tracing
-from tellall.attack.trace.trace import Tracing
-from tellall.report.plot import Axis, Figure, Rule, Series
+from tellall.linalg.operators.linear_operator import Array
+from tellall.report.kit.plot import Axis, Figure, Rule, Series
+from tellall.tracing.release_limit import ReleaseLimit
+from tellall.tracing.trace import Tracing
+from tellall.tracing.tracing_risk import TracingGrowth, TracingRisk, score_tracing
 
 __all__ = [
     "tracing_figures",

@@ -8,13 +8,10 @@ from contextlib import nullcontext
 from dataclasses import dataclass, fields
 from typing import Annotated
 
-from tellall.attack.trace.exchangeable import Exchangeability
-from tellall.attack.trace.risk import RATES, Share
-from tellall.attack.trace.trace_files import Publishable, RiskFound, TracedFiles, TracingFound, Watch
+from tellall.audits.verdict import Answer
 from tellall.core.amounts import percent
 from tellall.core.records import Meaning
-from tellall.experiment.verdict import Answer
-from tellall.report.blocks import (
+from tellall.report.kit.blocks import (
     Block,
     Box,
     Bullets,
@@ -28,10 +25,13 @@ from tellall.report.blocks import (
     Tiles,
     render_blocks,
 )
-from tellall.report.html import laid_out
-from tellall.report.plot import Figure
+from tellall.report.kit.html import laid_out
+from tellall.report.kit.plot import Figure
 from tellall.report.recorded import versions_of
 from tellall.report.trace_figures import tracing_figures
+from tellall.tracing.exchangeable import Exchangeability
+from tellall.tracing.trace_files import Publishable, RiskFound, TracedFiles, TracingFound, Watch
+from tellall.tracing.tracing_risk import RATES, Share
 
 __all__ = [
     "TracingPage",

@@ -18,7 +18,7 @@ from starlette.routing import Route
 from tellall.core.curator_key import CuratorKey
 from tellall.core.errors import TellallError
 from tellall.core.text import one_line, said_safely
-from tellall.report.html import page_style
+from tellall.report.kit.html import page_style
 from tellall.serve import bodies, deciding, opening, planning, results
 from tellall.serve.bodies import RefusedError
 from tellall.serve.cases import Home

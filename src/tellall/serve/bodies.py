@@ -11,7 +11,7 @@ from urllib.parse import parse_qsl
 
 from starlette.requests import ClientDisconnect, Request
 
-from tellall.core.claims import PARTIAL
+from tellall.core.locks import PARTIAL
 from tellall.serve.guard import LARGEST_FILE, LARGEST_FORM
 
 __all__ = ["LARGEST_FILE", "Fields", "RefusedError", "copied", "copy_to", "fields_of"]

@@ -14,15 +14,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from tellall.audits.document import AuditDocument, read_audit
+from tellall.audits.plans.draft import ColumnLook, draft, look_at
+from tellall.audits.plans.plan import Plan
+from tellall.audits.plans.policy import Policy
 from tellall.core import files
-from tellall.core.claims import PARTIAL, clear_leftovers, is_claimed, private_folder
 from tellall.core.errors import InvalidInput, TellallError, invalid
+from tellall.core.locks import PARTIAL, clear_leftovers, is_claimed, private_folder
 from tellall.core.text import one_line, plain_text, said
 from tellall.core.version import __version__
-from tellall.experiment.document import AuditDocument, read_audit
-from tellall.experiment.plans.draft import ColumnLook, draft, look_at
-from tellall.experiment.plans.plan import Plan
-from tellall.experiment.plans.policy import Policy
 from tellall.people import readers
 from tellall.release.release import Release
 from tellall.serve.edits import files_of

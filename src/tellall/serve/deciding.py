@@ -8,7 +8,7 @@ from starlette.responses import HTMLResponse, Response
 from tellall.core.errors import TellallError, invalid
 from tellall.core.text import one_line, plain_text
 from tellall.report.audit_page import render
-from tellall.report.html import style_policy
+from tellall.report.kit.html import style_policy
 from tellall.serve import edits, views
 from tellall.serve.bodies import Fields, RefusedError
 from tellall.serve.site import Site

@@ -7,9 +7,9 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from tellall.audits.plans.draft import as_toml
 from tellall.core.errors import InvalidInput, invalid
 from tellall.core.text import one_line
-from tellall.experiment.plans.draft import as_toml
 from tellall.release import catalogue
 
 __all__ = [

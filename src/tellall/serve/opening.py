@@ -10,8 +10,8 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from tellall.core.claims import claimed
 from tellall.core.errors import TellallError, invalid
+from tellall.core.locks import claimed
 from tellall.core.text import plain_text
 from tellall.people.readers import ENDINGS
 from tellall.serve import bodies, edits, views

@@ -9,7 +9,7 @@ from tellall.core.errors import TellallError
 from tellall.serve import edits, views
 from tellall.serve.bodies import Fields
 from tellall.serve.cases import Case
-from tellall.serve.foresight import foresight
+from tellall.serve.forecast import foresight
 from tellall.serve.site import Site
 
 __all__ = ["change", "foreseen", "plan"]

@@ -7,27 +7,27 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from tellall.audits.answers import strongest_rows
+from tellall.audits.measures.disclosure import told_of_areas
+from tellall.audits.outcome import Outcome
+from tellall.audits.plans.places import Place, together_by_attack
+from tellall.audits.plans.plan import Plan
+from tellall.audits.sweep import SweepRow, rows_of, suggest_scales
+from tellall.audits.trial import Planned, Trial, affordable
+from tellall.audits.verdict import JudgedArea, Limits, area_name, judge, judge_area, judged_areas
 from tellall.core.amounts import counted, digits, percent, points
 from tellall.core.checkpoint import Checkpoint, checkpoint_key
 from tellall.core.errors import TellallError
 from tellall.core.jobs import run
 from tellall.core.tasks import Done, Task
 from tellall.core.work import Progress
-from tellall.experiment.answers import strongest_rows
-from tellall.experiment.measures.disclosure import told_of_areas
-from tellall.experiment.outcome import Outcome
-from tellall.experiment.plans.places import Place, together_by_attack
-from tellall.experiment.plans.plan import Plan
-from tellall.experiment.sweep import SweepRow, rows_of, suggest_scales
-from tellall.experiment.trial import Planned, Trial, affordable
-from tellall.experiment.verdict import JudgedArea, Limits, area_name, judge, judge_area, judged_areas
 from tellall.people.areas import fingerprint
 from tellall.people.dataset import Dataset
+from tellall.protections.additive import Gaussian
+from tellall.protections.protection import Protection
+from tellall.protections.rounding import Rounding
+from tellall.protections.suppression import Suppression
 from tellall.release import catalogue
-from tellall.release.protections.additive import Gaussian
-from tellall.release.protections.protection import Protection
-from tellall.release.protections.rounding import Rounding
-from tellall.release.protections.suppression import Suppression
 from tellall.serve.edits import chip_words
 
 __all__ = ["measure", "point_view"]

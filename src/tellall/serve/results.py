@@ -8,14 +8,15 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
+from tellall.audits.document import AuditDocument
 from tellall.core.errors import TellallError, invalid
-from tellall.experiment.document import AuditDocument
-from tellall.report.areas import area_funnel
+from tellall.report.areas_page import area_funnel
 from tellall.report.audit_page import SECTIONS
-from tellall.report.blocks import sections_of
 from tellall.report.causes import remedy_box, tried_blocks
 from tellall.report.first_screen import verdict_answer
-from tellall.serve import cells, edits, views
+from tellall.report.kit.blocks import sections_of
+from tellall.serve import cell_sizes as cells
+from tellall.serve import edits, views
 from tellall.serve.bodies import Fields, RefusedError
 from tellall.serve.points import point_view
 from tellall.serve.site import Site

@@ -7,7 +7,7 @@ import sys
 import threading
 from typing import Any
 
-from tellall.core.claims import is_claimed
+from tellall.core.locks import is_claimed
 from tellall.serve.cases import Case, Home
 
 __all__ = ["AuditRuns"]

@@ -13,7 +13,7 @@ from starlette.responses import HTMLResponse, RedirectResponse
 from tellall.core.curator_key import CuratorKey
 from tellall.core.text import plain_text
 from tellall.core.version import __version__
-from tellall.report.html import environment
+from tellall.report.kit.html import environment
 from tellall.serve import edits, views
 from tellall.serve.bodies import RefusedError
 from tellall.serve.cases import Case, Home

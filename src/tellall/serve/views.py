@@ -10,16 +10,16 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from tellall.audits.document import AuditDocument
+from tellall.audits.findings import AreasDocument
+from tellall.audits.plans.mistakes import is_unknown
+from tellall.audits.plans.plan import Plan
+from tellall.audits.plans.policy import Policy, decision
 from tellall.core.amounts import count_of, counted, percent, points
 from tellall.core.curator_key import CuratorKey
 from tellall.core.errors import invalid
-from tellall.experiment.document import AuditDocument
-from tellall.experiment.findings import AreasDocument
-from tellall.experiment.plans.mistakes import is_unknown
-from tellall.experiment.plans.plan import Plan
-from tellall.experiment.plans.policy import Policy, decision
 from tellall.people.dataset import Dataset
-from tellall.report.areas import AreaLine, worst_in_area
+from tellall.report.areas_page import AreaLine, worst_in_area
 from tellall.report.releases import Unit, release_rows
 from tellall.serve.cases import Case, now, plan_from
 from tellall.serve.edits import (

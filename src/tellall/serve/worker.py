@@ -11,20 +11,20 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
+from tellall.audits.advice import StageName
+from tellall.audits.attacks import jobs_alone, jobs_together
+from tellall.audits.audit import audit
+from tellall.audits.document import Audit
+from tellall.audits.findings import Finding, Job, Skipped
+from tellall.audits.plans.places import Place, places_of
+from tellall.audits.plans.record import record_of, sha256_of
 from tellall.core.checkpoint import Checkpoint
-from tellall.core.claims import claimed
 from tellall.core.errors import InvalidInput, TellallError, WorkLost
 from tellall.core.exits import DONE, FAULT, REFUSED, fault_sentence
+from tellall.core.locks import claimed
 from tellall.core.text import one_line
 from tellall.core.version import __version__
 from tellall.core.work import Progress
-from tellall.experiment.advice import StageName
-from tellall.experiment.attacks import jobs_alone, jobs_together
-from tellall.experiment.audit import audit
-from tellall.experiment.document import Audit
-from tellall.experiment.findings import Finding, Job, Skipped
-from tellall.experiment.plans.places import Place, places_of
-from tellall.experiment.plans.record import record_of, sha256_of
 from tellall.people.dataset import Dataset
 from tellall.serve.cases import Case, now
 
@@ -151,7 +151,7 @@ def _keep(case: Case, found: Audit, version: str) -> None:
 
 def _look_closer(case: Case, people: Dataset, places: Sequence[Place], found: Audit, notes: _Notes) -> None:
     """Counts the people of every table, to be shown cell by cell."""
-    from tellall.serve.cells import counted
+    from tellall.serve.cell_sizes import counted
 
     notes.write(stage="cells", done=0, total=0)
     case.write("cells.json", counted(people, places, found))

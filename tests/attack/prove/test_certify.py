@@ -5,7 +5,7 @@ import pytest
 from scipy.sparse import csr_array
 
 import tellall as ta
-from tellall.algebra.solvers.base import Component, only_solution
+from tellall.linalg.solvers.solution import Component, only_solution
 
 
 def system(matrix, low, high, upper):

@@ -6,7 +6,7 @@ import pytest
 import tellall as ta
 from tellall.attack.prove.proof import prove
 from tellall.attack.secret import Bit
-from tellall.release.equations import Evidence
+from tellall.evidence.evidence import Evidence
 
 PROTECTIONS = [None, ta.Rounding(3), ta.Rounding(3, "random"), ta.Suppression(5)]
 

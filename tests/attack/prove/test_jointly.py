@@ -9,9 +9,9 @@ from tests.attack.prove.forwards import can_be
 
 import tellall as ta
 from tellall.attack.prove import jointly
-from tellall.experiment.plans.attacker import Attacker
-from tellall.experiment.trial import Planned, Setting, Trial
-from tellall.report.reliability import _fitting
+from tellall.audits.plans.attacker import Attacker
+from tellall.audits.trial import Planned, Setting, Trial
+from tellall.report.reliability_chart import _fitting
 
 PROTECTIONS = [None, ta.Suppression(2), ta.Rounding(3), ta.Suppression(3), ta.Rounding(3, "random")]
 

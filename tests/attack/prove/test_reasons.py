@@ -8,7 +8,7 @@ from tests.attack.prove.test_brute_force import instance
 from tests.conftest import random_people
 
 import tellall as ta
-from tellall.algebra.solvers.constraints import Constraints
+from tellall.linalg.solvers.constraints import Constraints
 
 
 def fitting(reasons, n: int, values: int) -> np.ndarray:
@@ -139,7 +139,7 @@ def test_ctrl_c_keeps_what_is_proved(monkeypatch):
 
 
 def test_ctrl_c_ends_an_experiment(monkeypatch):
-    from tellall.experiment.trial import Planned, Setting, Trial
+    from tellall.audits.trial import Planned, Setting, Trial
 
     def stop(*_):
         raise KeyboardInterrupt
@@ -162,7 +162,7 @@ def test_exact_tables_that_determine_everybody_prove_everybody(people):
 
 
 def test_a_matrix_is_invertible_where_its_determinant_is_not_zero():
-    from tellall.algebra.solvers.base import _is_invertible
+    from tellall.linalg.solvers.solution import _is_invertible
 
     rng = np.random.default_rng(0)
     for _ in range(50):

@@ -8,7 +8,7 @@ import pytest
 from tests.attack.prove.forwards import can_be, fits_controlled
 
 import tellall as ta
-from tellall.release.statistics.among import alone
+from tellall.statistics.among import alone
 
 PROTECTIONS = [
     None,

@@ -7,7 +7,7 @@ import pytest
 from tests.conftest import first_fast
 
 import tellall as ta
-from tellall.algebra.operators.base import HOST, Device
+from tellall.linalg.operators.linear_operator import HOST, Device
 
 
 @pytest.fixture
@@ -88,8 +88,8 @@ def test_equations_without_a_form_there_are_solved_here(
         ta.publish(everybody, ta.SubsetCounts(subsets), ta.Gaussian(0.5), rng=1),
         ta.publish(everybody, ta.Predicates("xor", ways=3), ta.Gaussian(0.5), rng=1),
     ]
-    from tellall.algebra.operators.base import Dense
     from tellall.core.errors import TellallError
+    from tellall.linalg.operators.linear_operator import Dense
 
     def refuse(self: Dense, device: Device) -> None:
         raise TellallError("these equations are not implemented there")

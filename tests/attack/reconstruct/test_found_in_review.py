@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import tellall as ta
+from tellall.protections.protection import Sum
 from tellall.release import catalogue
-from tellall.release.protections.protection import Sum
 
 
 def people(n, d, seed, rate=0.5):

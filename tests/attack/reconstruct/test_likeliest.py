@@ -8,8 +8,8 @@ from scipy.special import gammaln
 from tests.conftest import random_people
 
 import tellall as ta
-from tellall.algebra.operators.base import Dense
-from tellall.algebra.solvers.nearest import Nearest, NearestProblem
+from tellall.linalg.operators.linear_operator import Dense
+from tellall.linalg.solvers.nearest import Nearest, NearestProblem
 
 
 def cost_of(attack, counts, noise):

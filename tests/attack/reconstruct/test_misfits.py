@@ -7,7 +7,7 @@ from tests.conftest import random_people
 import tellall as ta
 from tellall.attack.reconstruct.decoders import _contradict
 from tellall.attack.secret import Secret, leave_undecided
-from tellall.release.linearise import linearise
+from tellall.evidence.linearise import linearise
 
 
 def with_one_wrong(

@@ -4,16 +4,16 @@ import numpy as np
 import pytest
 
 import tellall as ta
-from tellall.algebra.operators.base import Dense
-from tellall.algebra.posterior.hierarchy import Hierarchy
 from tellall.attack.baselines import before_any_release
 from tellall.attack.reconstruct.reals import Beforehand, _share_out, certain_limits, effects_of
-from tellall.experiment.measures.intervals import gain_interval
-from tellall.experiment.measures.risk import risks_of, strongest_way
-from tellall.experiment.trial import Planned, Setting, Trial
-from tellall.experiment.verdict import Limits, judge_outcome
-from tellall.release.equations import Evidence, Facts, ReleaseEquations, Rows
-from tellall.release.protections.protection import Exact
+from tellall.audits.measures.chance_intervals import gain_interval
+from tellall.audits.measures.risk import risks_of, strongest_way
+from tellall.audits.trial import Planned, Setting, Trial
+from tellall.audits.verdict import Limits, judge_outcome
+from tellall.evidence.evidence import Evidence, Facts, ReleaseEquations, Rows
+from tellall.linalg.operators.linear_operator import Dense
+from tellall.linalg.posterior.hierarchy import Hierarchy
+from tellall.protections.protection import Exact
 
 
 def hierarchy(seed, *, groups=9, effects=2, rows=6, **known):

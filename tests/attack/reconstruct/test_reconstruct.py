@@ -8,9 +8,9 @@ from scipy.special import expit, logit
 from tests.conftest import first_fast, random_people
 
 import tellall as ta
-from tellall.algebra.solvers.least_squares import LeastSquares
 from tellall.attack.reconstruct import decoders as module
 from tellall.attack.secret import Bit
+from tellall.linalg.solvers.least_squares import LeastSquares
 
 
 @pytest.mark.parametrize(("n", "d"), [(60, 17), (200, 29), (500, 46)])

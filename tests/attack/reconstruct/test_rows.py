@@ -3,7 +3,7 @@ import pytest
 from tests.conftest import random_people
 
 import tellall as ta
-from tellall.attack.reconstruct.rows import _Presence
+from tellall.attack.reconstruct.candidate_rows import _Presence
 from tellall.testing import check_statistic
 
 

@@ -7,9 +7,8 @@ import pytest
 from tests.conftest import first_fast
 
 import tellall as ta
-from tellall.algebra.operators.base import Dense
-from tellall.release.equations import Equations
-from tellall.release.statistics.base import Statistic
+from tellall.linalg.operators.linear_operator import Dense
+from tellall.statistics.statistic import Equations, Statistic
 from tellall.testing import check_statistic
 
 

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tellall.attack.trace.files import read_tracing_files
 from tellall.core.errors import InvalidInput
 from tellall.people.attributes import wide_csv
 from tellall.people.attributes.tables import PeopleFile
 from tellall.people.attributes.wide_csv import MISSING, NotPlain, read_header, read_wide
+from tellall.tracing.read_inputs import read_tracing_files
 
 SPELT = {0: ["0", "0.0", '"0"', " 0"], 1: ["1", "1.0", "+1", '"1"'], -1: ["-1", "-1.0"], 2: ["2", "2e0"]}
 SPELT |= {MISSING: ["", '""', "nan", " "], 42: ["42"]}

@@ -6,11 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tellall as ta
-from tellall.attack.trace import scores as tracing_scores
 from tellall.people.attributes import chunks
 from tellall.people.attributes.codings import CODINGS, ByteCalls, slices_for
 from tellall.people.genomics import packed_calls
 from tellall.people.genomics.packed_calls import MISSING, PackedCalls, pack
+from tellall.tracing import scores as tracing_scores
 
 GENOTYPES = CODINGS["genotypes"]
 ATTACKS = [("single", {}), ("pool", {"alpha": 0.1}), ("likelihood-ratio", {"n": 12}), ("homer", {})]

@@ -10,16 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from tellall.algebra.operators.base import Array, IntArray
-from tellall.algebra.operators.sparse import Sparse
-from tellall.algebra.solvers.base import Gaps
 from tellall.core.errors import invalid
+from tellall.evidence.evidence import Certain
+from tellall.evidence.joint import satisfy
+from tellall.linalg.operators.linear_operator import Array, IntArray
+from tellall.linalg.operators.sparse import Sparse
+from tellall.linalg.solvers.solution import Gaps
+from tellall.outputs.listed import ListedCells, is_total
 from tellall.people.bands import Bands, ColumnLabels, Refined, refine
 from tellall.people.hierarchies import refine_codes
-from tellall.release.equations import Certain
-from tellall.release.joint import satisfy
-from tellall.release.listed import ListedCells, is_total
-from tellall.release.statistics.conditions import Compare, comparisons
+from tellall.statistics.conditions import Compare, comparisons
 
 __all__ = ["CellSystem", "cell_system"]
 

@@ -9,14 +9,14 @@ from math import comb, exp, factorial, floor, log, log10, prod
 
 import numpy as np
 
-from tellall.algebra.operators.base import Array, IntArray
-from tellall.algebra.operators.sparse import Sparse
-from tellall.algebra.solvers.base import Component, WholeSystem, enclose
-from tellall.algebra.solvers.exhaustive import Exhaustive, every_solution
 from tellall.attack.prove.proof import Proof
 from tellall.attack.prove.ranges import Ranges
 from tellall.attack.secret import Code, Secret
-from tellall.release.equations import Evidence
+from tellall.evidence.evidence import Evidence
+from tellall.linalg.operators.linear_operator import Array, IntArray
+from tellall.linalg.operators.sparse import Sparse
+from tellall.linalg.solvers.exhaustive import Exhaustive, every_solution
+from tellall.linalg.solvers.solution import Component, WholeSystem, enclose
 
 __all__ = ["Count", "count_rows", "count_secrets"]
 

@@ -8,22 +8,22 @@ from math import inf, prod
 
 import numpy as np
 
-from tellall.algebra.operators.base import Array, IntArray
-from tellall.algebra.solvers.base import Mask, Status
 from tellall.attack.prove.cell_system import CellSystem, cell_system
 from tellall.attack.prove.proof import EFFORT
+from tellall.attack.prove.proof_reasons import rows_that_bound
 from tellall.attack.prove.ranges import find_ranges
-from tellall.attack.prove.reasons import rows_that_bound
 from tellall.attack.prove.rows import PublishedCell
 from tellall.attack.prove.sum_ranges import find_sum_ranges, upper_bounds
 from tellall.core.amounts import count_of
 from tellall.core.checks import whole
 from tellall.core.errors import invalid
+from tellall.evidence.count_tables import SECRET, CountTable
+from tellall.linalg.operators.linear_operator import Array, IntArray
+from tellall.linalg.solvers.solution import Mask, Status
+from tellall.outputs.listed import COUNTS, ListedCells, listed_in
 from tellall.people.bands import Bands
 from tellall.people.dataset import Dataset, Public, as_public
-from tellall.release.count_tables import SECRET, CountTable
-from tellall.release.listed import COUNTS, ListedCells, listed_in
-from tellall.release.protections.protection import noise_of
+from tellall.protections.protection import noise_of
 from tellall.release.release import Release
 
 __all__ = ["HiddenCells", "hidden_cells"]

@@ -16,9 +16,9 @@ from tellall.attack.prove.rows import PublishedCell
 from tellall.core.records import ALWAYS, NOT_WRITTEN, VERSION, Meaning, Record
 from tellall.core.version import __version__, versions
 from tellall.core.work import Progress
+from tellall.outputs.cell_files import read_cells
 from tellall.people.bands import Bands
-from tellall.release.cell_files import read_cells
-from tellall.release.protections.protection import Protection
+from tellall.protections.protection import Protection
 
 __all__ = ["HiddenFound", "HiddenTable", "HiddenValue", "hidden_of_files"]
 

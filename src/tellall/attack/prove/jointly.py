@@ -12,20 +12,20 @@ from typing import Any, cast
 
 import numpy as np
 
-from tellall.algebra.operators.base import Array, IntArray
-from tellall.algebra.operators.sparse import Sparse
-from tellall.algebra.solvers.base import Enclosure, Gaps, Mask, enclose
 from tellall.attack.prove.proof import Budget, Ends, Proof, prove, search_parts, with_open
 from tellall.attack.secret import Code, Secret
 from tellall.core.amounts import count_of
+from tellall.evidence.evidence import Certain, Evidence, Stretches, sums_of
+from tellall.evidence.linearise import possible_counts, stretches_of
+from tellall.evidence.view import NOBODY, Knowledge, Known, Strangers, fit_columns, unknown_condition
+from tellall.linalg.operators.linear_operator import Array, IntArray
+from tellall.linalg.operators.sparse import Sparse
+from tellall.linalg.solvers.solution import Enclosure, Gaps, Mask, enclose
 from tellall.people.dataset import Public
-from tellall.release.equations import Certain, Evidence, Stretches, sums_of
-from tellall.release.linearise import possible_counts, stretches_of
 from tellall.release.release import Release
-from tellall.release.sight import NOBODY, Knowledge, Known, Strangers, fit_columns, unknown_condition
-from tellall.release.statistics.among import Among
-from tellall.release.statistics.base import tables_of
-from tellall.release.statistics.conditions import members
+from tellall.statistics.among import Among
+from tellall.statistics.conditions import members
+from tellall.statistics.statistic import tables_of
 
 __all__ = ["prove_releases"]
 

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tellall.algebra.operators.base import Array, IntArray
-from tellall.algebra.solvers.base import Component, Walker
-from tellall.algebra.solvers.constraints import Constraints
 from tellall.attack.prove.ranges import Ranges
-from tellall.release.joint import Joint
+from tellall.evidence.joint import Joint
+from tellall.linalg.operators.linear_operator import Array, IntArray
+from tellall.linalg.solvers.constraints import Constraints
+from tellall.linalg.solvers.solution import Component, Walker
 
 __all__ = ["maximum_entropy", "random_starts", "share_of_solutions"]
 

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from tellall.algebra.operators.base import Array
-from tellall.algebra.solvers.base import Mask
 from tellall.attack.prove.proof import EFFORT, Budget
-from tellall.release.equations import Evidence
-from tellall.release.numbers import power_of_two
+from tellall.evidence.evidence import Evidence
+from tellall.linalg.operators.linear_operator import Array
+from tellall.linalg.solvers.solution import Mask
+from tellall.statistics.numbers import power_of_two
 
 __all__ = ["Contributions", "NumberLimits", "find_limits"]
 

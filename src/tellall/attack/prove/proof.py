@@ -15,9 +15,14 @@ from typing import Any, final
 import numpy as np
 import numpy.typing as npt
 
-from tellall.algebra.operators.base import Array, IntArray
-from tellall.algebra.operators.sparse import Sparse
-from tellall.algebra.solvers.base import (
+from tellall.attack.secret import Code, Secret
+from tellall.core.work import doing
+from tellall.evidence.evidence import Certain, Evidence
+from tellall.linalg.operators.linear_operator import Array, IntArray
+from tellall.linalg.operators.sparse import Sparse
+from tellall.linalg.solvers.constraints import Constraints, Reply, Wishes
+from tellall.linalg.solvers.exhaustive import Exhaustive, every_solution
+from tellall.linalg.solvers.solution import (
     Component,
     Enclosure,
     Mask,
@@ -27,11 +32,6 @@ from tellall.algebra.solvers.base import (
     only_solution,
     row_space,
 )
-from tellall.algebra.solvers.constraints import Constraints, Reply, Wishes
-from tellall.algebra.solvers.exhaustive import Exhaustive, every_solution
-from tellall.attack.secret import Code, Secret
-from tellall.core.work import doing
-from tellall.release.equations import Certain, Evidence
 
 __all__ = [
     "EFFORT",

@@ -7,11 +7,11 @@ from typing import final
 
 import numpy as np
 
-from tellall.algebra.operators.base import Array, IntArray
-from tellall.algebra.solvers.base import Component, Mask, WholeSystem, enclose
-from tellall.algebra.solvers.constraints import Wishes
 from tellall.attack.prove.proof import WALKS, Budget, Search, list_solutions
-from tellall.release.equations import Certain
+from tellall.evidence.evidence import Certain
+from tellall.linalg.operators.linear_operator import Array, IntArray
+from tellall.linalg.solvers.constraints import Wishes
+from tellall.linalg.solvers.solution import Component, Mask, WholeSystem, enclose
 
 __all__ = ["Ranges", "find_ranges"]
 

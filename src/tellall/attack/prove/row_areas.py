@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from tellall.algebra.solvers.base import Status
 from tellall.attack.prove.proof import EFFORT
 from tellall.attack.prove.rows import DRAWS, PossibleRows, PublishedCell, rows_from_tables
 from tellall.core.checkpoint import Checkpoint, checkpoint_key
@@ -21,8 +20,9 @@ from tellall.core.jobs import Workers, run
 from tellall.core.records import Record, read
 from tellall.core.tasks import Failed, Task
 from tellall.core.work import Progress
+from tellall.evidence.count_tables import CountTable, tables_in
+from tellall.linalg.solvers.solution import Status
 from tellall.people.bands import Bands
-from tellall.release.count_tables import CountTable, tables_in
 from tellall.release.release import Release
 
 __all__ = ["AreaRows", "rows_by_area"]

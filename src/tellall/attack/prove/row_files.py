@@ -15,12 +15,12 @@ from tellall.core.jobs import Workers
 from tellall.core.records import ALWAYS, NOT_WRITTEN, VERSION, Meaning, Record
 from tellall.core.version import __version__, versions
 from tellall.core.work import Progress
+from tellall.evidence.count_tables import CountTable
+from tellall.evidence.joint import Joint
+from tellall.outputs.table_files import read_count_tables
 from tellall.people.bands import Bands
-from tellall.release.count_tables import CountTable
-from tellall.release.joint import Joint
-from tellall.release.protections.protection import Protection, as_protections
+from tellall.protections.protection import Protection, as_protections
 from tellall.release.release import Release
-from tellall.release.table_files import read_count_tables
 
 __all__ = ["AreaFound", "RowsFound", "rows_of_files"]
 

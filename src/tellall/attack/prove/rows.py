@@ -11,23 +11,23 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from tellall.algebra.operators.base import Array, IntArray
-from tellall.algebra.solvers.base import Status
 from tellall.attack.prove.counting import Count, count_rows
 from tellall.attack.prove.likely import maximum_entropy, random_starts, share_of_solutions
 from tellall.attack.prove.proof import EFFORT
+from tellall.attack.prove.proof_reasons import contradicting_rows
 from tellall.attack.prove.ranges import Ranges, find_ranges
-from tellall.attack.prove.reasons import contradicting_rows
 from tellall.core.checks import is_whole, whole
 from tellall.core.errors import invalid
 from tellall.core.records import ENDLESS, Meaning, Record
+from tellall.evidence.count_tables import SECRET, CountTable, tables_in
+from tellall.evidence.joint import Joint, every_gap, join_tables, refine_columns
+from tellall.evidence.linearise import unlike_rounding
+from tellall.linalg.operators.linear_operator import Array, IntArray
+from tellall.linalg.solvers.solution import Status
 from tellall.people.bands import Bands
 from tellall.people.dataset import Dataset, Public
 from tellall.people.matching import code_people
-from tellall.release.count_tables import SECRET, CountTable, tables_in
-from tellall.release.joint import Joint, every_gap, join_tables, refine_columns
-from tellall.release.linearise import unlike_rounding
-from tellall.release.protections.protection import Rng, as_rng, noise_of
+from tellall.protections.protection import Rng, as_rng, noise_of
 from tellall.release.release import Release
 
 __all__ = [
@@ -353,7 +353,7 @@ def rows_from_tables(
     Examples
     --------
     >>> from tellall.release.release import publish
-    >>> from tellall.release.statistics.marginals import Tables
+    >>> from tellall.statistics.marginals import Tables
     >>> people = Dataset.from_arrays([[0, 0, 1], [0, 1, 0], [1, 1, 0], [1, 0, 1], [1, 1, 1]])
     >>> found = rows_from_tables(publish(people, Tables(2)))
     >>> found

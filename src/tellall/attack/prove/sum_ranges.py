@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from tellall.algebra.operators.base import Array, IntArray
-from tellall.algebra.solvers.base import Mask
-from tellall.algebra.solvers.programme import Programme, programme_of
 from tellall.core.work import doing
+from tellall.linalg.operators.linear_operator import Array, IntArray
+from tellall.linalg.solvers.programme import Programme, programme_of
+from tellall.linalg.solvers.solution import Mask
 
 __all__ = ["SumRanges", "find_sum_ranges", "upper_bounds"]
 

@@ -10,13 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from tellall.algebra.operators.base import HOST, Array, find_device
-from tellall.algebra.operators.compose import Stack
-from tellall.algebra.solvers.base import Status
-from tellall.algebra.solvers.certificate import Survival
 from tellall.attack.prove.jointly import prove_releases
 from tellall.attack.prove.proof import EFFORT, Proof, prove
-from tellall.attack.prove.reasons import Premise, contradiction, reasons_for
+from tellall.attack.prove.proof_reasons import Premise, contradiction, reasons_for
 from tellall.attack.reconstruct.decoders import (
     CONTRADICTION,
     DECODERS,
@@ -45,16 +41,20 @@ from tellall.core.amounts import digits, percent
 from tellall.core.checks import whole
 from tellall.core.errors import invalid
 from tellall.core.shown import InNotebook
+from tellall.evidence.count_tables import name_cell
+from tellall.evidence.evidence import Evidence
+from tellall.evidence.hidden import threshold_of
+from tellall.evidence.known_secrets import size_known_numbers
+from tellall.evidence.linearise import as_view, evidence_of, turn_back, unlike_rounding, without_tiny_noise
+from tellall.evidence.view import EVERYTHING, Knowledge, seen_by
+from tellall.linalg.operators.compose import Stack
+from tellall.linalg.operators.linear_operator import HOST, Array, find_device
+from tellall.linalg.solvers.certificate import Survival
+from tellall.linalg.solvers.solution import Status
 from tellall.people.dataset import Dataset, Public
-from tellall.release.count_tables import name_cell
-from tellall.release.equations import Evidence
-from tellall.release.hidden import threshold_of
-from tellall.release.linearise import as_view, evidence_of, turn_back, unlike_rounding, without_tiny_noise
-from tellall.release.protections.protection import Rng, as_rng
-from tellall.release.protections.records import Swapping
+from tellall.protections.protection import Rng, as_rng
+from tellall.protections.record_changes import Swapping
 from tellall.release.release import Release
-from tellall.release.sight import EVERYTHING, Knowledge, seen_by
-from tellall.release.told import size_known_numbers
 
 if TYPE_CHECKING:
     from tellall.attack.prove.counting import Count

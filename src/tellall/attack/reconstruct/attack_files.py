@@ -13,15 +13,15 @@ from tellall.attack.reconstruct.attack import Reconstruction, reconstruct
 from tellall.core.errors import InvalidInput, invalid
 from tellall.core.records import ALWAYS, IF_KNOWN, VERSION, Meaning, Record
 from tellall.core.version import __version__
+from tellall.evidence.count_tables import name_cell
+from tellall.outputs.folders import read_folder
+from tellall.outputs.output_folder import NotRead, OutputFolder
 from tellall.people.bands import Bands
 from tellall.people.dataset import Dataset
 from tellall.people.readers import read_table
-from tellall.release.count_tables import name_cell
-from tellall.release.folders import read_folder
-from tellall.release.outputs import NotRead, OutputFolder
 from tellall.release.release import Release
-from tellall.release.statistics.among import people_where
-from tellall.release.statistics.conditions import parse_condition
+from tellall.statistics.among import people_where
+from tellall.statistics.conditions import parse_condition
 
 __all__ = ["AttackFound", "AttackOnNumbers", "AttackOnValues", "AttackedFiles", "attack_files"]
 

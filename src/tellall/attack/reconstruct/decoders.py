@@ -9,18 +9,18 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from tellall.algebra.operators.base import Array
-from tellall.algebra.operators.compose import RowSelect
-from tellall.algebra.posterior.model import CountPrior
-from tellall.algebra.posterior.solver import CountProblem, Posterior
-from tellall.algebra.solvers.base import Solution, Status
-from tellall.algebra.solvers.exhaustive import Exhaustive, WholeProblem
-from tellall.algebra.solvers.least_absolute import AbsoluteProblem, LeastAbsolute
-from tellall.algebra.solvers.least_squares import BoxProblem, LeastSquares
-from tellall.algebra.solvers.nearest import Nearest, NearestProblem
 from tellall.attack.secret import Code, Secret, Undecided
 from tellall.core.errors import invalid
-from tellall.release.equations import Evidence
+from tellall.evidence.evidence import Evidence
+from tellall.linalg.operators.compose import RowSelect
+from tellall.linalg.operators.linear_operator import Array
+from tellall.linalg.posterior.model import CountPrior
+from tellall.linalg.posterior.solver import CountProblem, Posterior
+from tellall.linalg.solvers.exhaustive import Exhaustive, WholeProblem
+from tellall.linalg.solvers.least_absolute import AbsoluteProblem, LeastAbsolute
+from tellall.linalg.solvers.least_squares import BoxProblem, LeastSquares
+from tellall.linalg.solvers.nearest import Nearest, NearestProblem
+from tellall.linalg.solvers.solution import Solution, Status
 
 __all__ = [
     "CONTRADICTION",
@@ -93,7 +93,7 @@ def decode(decoder: str | Decode, undecided: Undecided, rng: np.random.Generator
 
     Notes
     -----
-    Complete tables are solved in contrasts: see `tellall.release.contrasts` for when. "auto", in this order:
+    Complete tables are solved in contrasts: see `tellall.evidence.contrasts` for when. "auto", in this order:
 
     ======================================================== =======================================
     at most 24 unknowns, exact or rounded to the nearest     exhaustive, where it finds everything

@@ -7,15 +7,15 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from tellall.algebra.operators.base import Array, IntArray, LinearOperator
-from tellall.algebra.posterior.hierarchy import Hierarchy, HierarchyPosterior
-from tellall.algebra.solvers.base import Status
-from tellall.algebra.solvers.least_squares import BoxProblem, LeastSquares
 from tellall.attack.reconstruct.decoders import Decoded
 from tellall.core.errors import invalid
+from tellall.evidence.evidence import Evidence, System
+from tellall.linalg.operators.linear_operator import Array, IntArray, LinearOperator
+from tellall.linalg.posterior.hierarchy import Hierarchy, HierarchyPosterior
+from tellall.linalg.solvers.least_squares import BoxProblem, LeastSquares
+from tellall.linalg.solvers.solution import Status
 from tellall.people.dataset import Public
-from tellall.release.equations import Evidence, System
-from tellall.release.numbers import power_of_two
+from tellall.statistics.numbers import power_of_two
 
 __all__ = [
     "NEEDS_PRIOR",

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from tellall.algebra.solvers.certificate import Survival, survival
-from tellall.release.contrasts import EVERY, say
-from tellall.release.equations import Evidence
+from tellall.evidence.contrasts import EVERY, say
+from tellall.evidence.evidence import Evidence
+from tellall.linalg.solvers.certificate import Survival, survival
 
 __all__ = ["survival_of"]
 

@@ -9,8 +9,8 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from tellall.algebra.operators.base import IntArray
 from tellall.core.errors import invalid
+from tellall.linalg.operators.linear_operator import IntArray
 from tellall.people.genomics.packed_calls import PackedCalls
 
 __all__ = [

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tellall.algebra.operators.base import Array
 from tellall.core.errors import invalid
+from tellall.linalg.operators.linear_operator import Array
 from tellall.people.attributes.chunks import Chunk, Chunked, chunk_slices, is_packed
 from tellall.people.genomics.packed_calls import MISSING, PackedCalls
 

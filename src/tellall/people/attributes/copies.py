@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tellall.algebra.operators.base import Array, IntArray
+from tellall.linalg.operators.linear_operator import Array, IntArray
 from tellall.people.attributes.chunks import Chunked, SomePeople
 from tellall.people.attributes.codings import AttributeCoding, Codes, calls_of, reals_of, slices_for
 from tellall.people.genomics.packed_calls import PackedCalls

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from tellall.algebra.operators.base import Array
 from tellall.core.errors import invalid
 from tellall.core.text import said_safely
+from tellall.linalg.operators.linear_operator import Array
 from tellall.people.attributes.chunks import Chunked
 from tellall.people.attributes.wide_csv import MISSING_WORDS, NotPlain, delimiter_of, read_header, read_wide
 from tellall.people.readers import DELIMITED, ParquetColumns, check_table, how_read, read_table

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tellall.algebra.operators.base import HOST
 from tellall.core import duck
 from tellall.core.duck import literal, pattern_of, quoted
 from tellall.core.errors import InvalidInput, invalid
 from tellall.core.text import said_safely
 from tellall.core.work import Progress
+from tellall.linalg.operators.linear_operator import HOST
 from tellall.people.counting.coding import Coding, StoredSubset, Values
 from tellall.people.counting.engine import Engine, changed
 from tellall.people.counting.parquet_files import files_of, portions, stamps_of

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tellall.algebra.operators.base import Array
+from tellall.linalg.operators.linear_operator import Array
 
 __all__ = [
     "Bytes",

@@ -1,0 +1,511 @@
+"""Plan: what is going to be published about whom, and how much that may give away."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from tellall.audits.measures.revealing_cells import USUAL_RULES, CellRules
+from tellall.audits.plans.attacker import INSIDER, Attacker
+from tellall.audits.plans.mistakes import (
+    ELSEWHERE,
+    Problem,
+    all_at_once,
+    ambiguous,
+    described_wrongly,
+    explained,
+    is_unknown,
+    misplaced,
+    rule_in,
+    short,
+)
+from tellall.audits.trial import Planned
+from tellall.audits.verdict import Limits, sensitive_codes
+from tellall.core import files
+from tellall.core.errors import TellallError, invalid
+from tellall.core.records import VERSION, outdated, read
+from tellall.core.text import one_line, said
+from tellall.core.work import Progress
+from tellall.outputs.output_folder import OutputFolder
+from tellall.people import readers
+from tellall.people.areas import FEWEST, split, values_as_text
+from tellall.people.bands import Bands, ColumnCoding
+from tellall.people.columns import AS_NUMBER, Bins
+from tellall.people.counting.stored import Stored, scan
+from tellall.people.cuts import is_number_text
+from tellall.people.dataset import Dataset
+from tellall.protections.protection import as_protections, prepare
+from tellall.release import catalogue
+from tellall.release.release import Release
+from tellall.statistics.among import Among, alone, as_where, people_where
+from tellall.statistics.cell_counts import CellCounts
+from tellall.statistics.correlations import Correlations
+from tellall.statistics.marginals import Marginals
+from tellall.statistics.statistic import Statistic
+
+__all__ = ["ALL_TOGETHER", "NotChecked", "Plan"]
+
+
+@dataclass(frozen=True)
+class NotChecked:
+    """A planned release that tellall cannot compute, so that nobody knows what it gives away.
+
+    Attributes
+    ----------
+    statistic, protect
+        What the plan says about it.
+    reason
+        What tellall does not have.
+    nearest
+        The nearest kind that tellall has; None if nothing is near.
+    """
+
+    name: str
+    statistic: Mapping[str, Any]
+    protect: tuple[Mapping[str, Any], ...]
+    reason: str
+    nearest: str | None
+
+    @classmethod
+    def of(cls, name: str, statistic: Mapping[str, Any], protect: Any) -> NotChecked | None:
+        """Why an entry of a plan is not checked; None where it can be."""
+        listed = tuple(protect) if isinstance(protect, list) else (protect,)
+        parts = [("statistic", statistic), *(("protection", plain) for plain in listed)]
+        for what, plain in parts:
+            if is_unknown(what, plain):
+                kind = str(plain[catalogue.KIND])
+                near = catalogue.nearest_kind(what, kind)
+                like = ", nor anything like it" if near is None else f"; the nearest is {near}"
+                reason = f"tellall has no {what} of kind '{short(kind)}'{like}"
+                return cls(name or short(kind), statistic, listed, reason, near)
+        return None
+
+    def as_json(self) -> dict[str, Any]:
+        """The release as the plan writes it."""
+        return {
+            "name": self.name,
+            "statistic": dict(self.statistic),
+            "protect": [dict(p) for p in self.protect],
+        }
+
+    def __str__(self) -> str:
+        return f"“{self.name}” is not checked: {self.reason}."
+
+
+ALL_TOGETHER = "all releases together"  # what that attack is called; no release may be
+
+_LARGEST_PLAN = 2**20
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """A list of planned releases with the data they are about and the limit they must keep.
+
+    Attributes
+    ----------
+    releases
+        What will be published.
+    not_checked
+        What will be published but is of a kind that tellall does not have.
+    data, secret, public, bins
+        How to read the people; see `read`. Not needed if there is a dataset already.
+    kind
+        Whether the secret is "bits", "categories" or "reals"; None: its values decide, and whole numbers of
+        at most 20 distinct values are categories.
+    drop_gaps
+        Whether people whose secret is missing are left out.
+    bands
+        What labels of tables (`CellCounts`) mean, where they do not say it.
+    by
+        A public column; everything is published and attacked separately for each of its values. None: for
+        everybody together.
+    limit
+        The most advantage over the strongest baseline that a release may give.
+    exposed_limit
+        The most people with a sensitive value whom a release may prove alone or expose; None if people are
+        not counted.
+    sensitive
+        The values of the secret that must not be learned; None: all but the most common one.
+    cells
+        What published cells of numbers must keep, whatever attacks find.
+    repeats
+        How many draws of the noise are attacked.
+    seed
+        Seed of the audit. What is published later must not use it: whoever knows the seed can undo the noise.
+    steps
+        Whether each release is also attacked with none and with only the first of its protections.
+    device
+        Where equations are solved, "cpu" or "cuda"; no part of the plan as a document.
+    attackers
+        Who attacks, and what each of them knows; an audit answers for each.
+    forbidden
+        What the site's policy does not allow to be published; see `Policy`. No part of the document.
+
+    Examples
+    --------
+    >>> plan = Plan.from_mapping({"releases": [{"statistic": {"kind": "Marginals", "ways": 3}}]})
+    >>> plan.releases[0].name, plan.limit
+    ('every 3-way table, exact', 0.05)
+    """
+
+    releases: tuple[Planned, ...]
+    data: str = ""
+    secret: str = ""
+    public: tuple[str, ...] | None = None
+    bins: int | Mapping[str, Bins] = field(default_factory=dict)
+    limit: float = 0.05
+    exposed_limit: int | None = 0
+    sensitive: tuple[str, ...] | None = None
+    repeats: int = 1
+    seed: int = 0
+    steps: bool = True
+    folder: Path | None = None
+    by: str | None = None
+    device: str = "cpu"
+    not_checked: tuple[NotChecked, ...] = ()
+    attackers: tuple[Attacker, ...] = (INSIDER,)
+    forbidden: tuple[str, ...] = ()
+    cells: CellRules = USUAL_RULES
+    drop_gaps: bool = False
+    kind: str | None = None
+    bands: tuple[Bands, ...] = ()
+
+    @property
+    def attacker(self) -> Attacker:
+        """The attacker, or the first of several."""
+        return self.attackers[0]
+
+    @property
+    def planned(self) -> tuple[Planned, ...]:
+        """The releases that are not published yet."""
+        return tuple(entry for entry in self.releases if entry.given is None)
+
+    @property
+    def published_files(self) -> tuple[Path, ...]:
+        """The files of the releases that were published before."""
+        return tuple((self.folder or Path()) / entry.source for entry in self.releases if entry.source)
+
+    @classmethod
+    def read(cls, path: str | Path, *, needs_data: bool = True) -> Plan:
+        """Reads a plan from a TOML file; one error lists all problems."""
+        import tomllib
+
+        file = Path(path)
+        text = files.read_text(file, what="plan", largest=_LARGEST_PLAN)
+        try:
+            mapping = tomllib.loads(text)
+        except (tomllib.TOMLDecodeError, RecursionError) as error:
+            raise invalid("plan", "a TOML file", str(path), f"The reader said: {said(error, 120)}.") from None
+        needed = ("secret", "data") if needs_data else ("secret",)
+        return cls.from_mapping(mapping, folder=file.parent, needed=needed)
+
+    @classmethod
+    def from_mapping(
+        cls, mapping: Mapping[str, Any], *, folder: Path | None = None, needed: Sequence[str] = ()
+    ) -> Plan:
+        """The plan in a mapping of the same shape as the file."""
+        from pydantic import ValidationError
+
+        from tellall.audits.plans.written import PlanDocument
+
+        found: list[Problem] = [(key, "is needed") for key in needed if key not in mapping]
+        document, given = None, dict(mapping)
+        version = given.pop("schema_version", VERSION)
+        if advice := outdated(version):
+            found.append(("schema_version", f"must be {VERSION}; got {one_line(version)}. {advice}"))
+        try:
+            document = PlanDocument.model_validate(given)
+        except ValidationError as error:
+            found += explained(error.errors(include_url=False), mapping.get("releases"))
+        if mapping.get("by") and mapping.get("by") == mapping.get("secret"):
+            found.append(("by", "must be a public column, not the secret."))
+        found += described_wrongly(mapping.get("releases"))
+        found += misplaced(mapping.get("data"), folder)
+        if document is not None:
+            found += ambiguous(document)
+        if found or document is None:
+            raise all_at_once(found)
+        entries = [(entry.name, entry.statistic, entry.protect) for entry in document.releases]
+        unknown = [NotChecked.of(*entry) for entry in entries]
+        about = [entry.where for entry in document.releases]
+        told = Bands.told(
+            {
+                name: read(ColumnCoding, each, what=f"plan: bands.{name}")
+                for name, each in document.bands.items()
+            }
+        )
+        known = [
+            _entry(*entry, where, told)
+            for entry, where, why in zip(entries, about, unknown, strict=True)
+            if why is None
+        ]
+        before = [_published(entry.file, entry.name, folder) for entry in document.published]
+        return cls(
+            releases=_with_different_names([*before, *known]),
+            attackers=Attacker.listed(document),
+            not_checked=tuple(one for one in unknown if one is not None),
+            data=document.data,
+            secret=document.secret,
+            public=None if document.public is None else tuple(document.public),
+            bins=document.bins,
+            limit=document.limit,
+            exposed_limit=document.exposed_limit,
+            sensitive=None if document.sensitive is None else tuple(map(str, document.sensitive)),
+            cells=CellRules.of_plain(document.cells.model_dump(exclude_unset=True)),
+            repeats=document.repeats,
+            seed=document.seed,
+            steps=document.steps,
+            folder=folder,
+            by=document.by or None,
+            drop_gaps=document.drop_gaps,
+            kind=document.kind,
+            bands=told,
+        )
+
+    @classmethod
+    def of_outputs(cls, folder: OutputFolder, **settings: Any) -> Plan:
+        """The plan of outputs that exist already; those that could not be read are not checked."""
+        return cls((), secret=folder.secret, steps=False, **settings).with_outputs(folder)
+
+    def with_outputs(self, folder: OutputFolder) -> Plan:
+        """The plan with the outputs of a folder after its own releases."""
+        given = [Planned.published(output.id, output.release) for output in folder.outputs]
+        attackers = self.attackers
+        if folder.may_include:
+            attackers = tuple(replace(one, may_include=True) for one in attackers)
+        unread = tuple(NotChecked(one.id, {}, (), one.reason, None) for one in folder.skipped if one.planned)
+        return replace(
+            self,
+            releases=_with_different_names([*self.releases, *given]),
+            attackers=attackers,
+            not_checked=(*self.not_checked, *unread),
+        )
+
+    def data_file(self, data: Path | None = None) -> Path:
+        """The file of people: the one that is given, else the plan's own."""
+        if data is not None:
+            return data
+        return files.fits_inside(self.folder or Path(), self.data, what="data", advice=ELSEWHERE)
+
+    def dataset(self, data: Path | None = None) -> Dataset:
+        """The people, read as the plan says, from its file or from another."""
+        data = self.data_file(data)
+        table = readers.read_table(data)
+        names = [str(name) for name in (table if isinstance(table, dict) else table.columns)]
+        by_column = {} if isinstance(self.bins, int) else self.bins
+        found = [
+            (where, f"must be a column of {data.name}; got '{short(name)}'.{catalogue.nearest(name, names)}")
+            for where, name in (
+                ("secret", self.secret),
+                *((("by", self.by),) if self.by is not None else ()),
+                *((f"public.{index}", name) for index, name in enumerate(self.public or ())),
+                *((f"bins.{name}"[:60], name) for name in by_column),
+            )
+            if name not in names
+        ]
+        if found:
+            raise all_at_once(found)
+        public = self.public
+        if self.by is not None:
+            table = _with_text(table, self.by)
+            public = None if public is None else tuple(dict.fromkeys([*public, self.by]))
+        return Dataset.from_frame(
+            table,
+            secret=self.secret,
+            public=public,
+            bins=self.bins or None,
+            kind=self.kind,
+            drop_gaps=self.drop_gaps,
+        )
+
+    def stored(self, data: Path | None = None, progress: Progress | None = None) -> Stored:
+        """The people in Parquet files, read as the plan says, for tables larger than memory."""
+        if self.drop_gaps:
+            rule = "false for people who are counted in their files"
+            raise invalid("drop_gaps", rule, "true", "Leave those without a secret out of the files.")
+        chosen: Any = self.bins or None
+        return scan(
+            self.data_file(data),
+            secret=self.secret,
+            public=self.public,
+            bins=chosen,
+            kind=self.kind,
+            progress=progress,
+        )
+
+    def limits(self, dataset: Dataset) -> Limits:
+        """What the releases may give away about these people."""
+        return Limits(self.limit, self.exposed_limit, sensitive_codes(dataset, self.sensitive))
+
+    def attackable(self, dataset: Dataset) -> Plan:
+        """The plan for these people; releases that no attack on such a secret can use are not checked."""
+        if dataset.levels == 0:
+            fits = [_says_sizes(entry.statistic) for entry in self.releases]
+            reason, near = (
+                "alone they say nothing about the size of a number; with variance = true they are attacked",
+                None,
+            )
+        elif dataset.levels <= 2:
+            return self
+        else:
+            fits = [_of_categories(entry.statistic) for entry in self.releases]
+            reason = f"for a secret of {dataset.levels} values tellall attacks only tables (Marginals)"
+            reason += _if_it_is_a_number(dataset)
+            near = "Marginals"
+        unfit = [
+            NotChecked(entry.name, plain["statistic"], tuple(plain["protect"]), reason, near)
+            for entry, fit in zip(self.releases, fits, strict=True)
+            if not fit and (plain := entry.as_json())
+        ]
+        kept = tuple(entry for entry, fit in zip(self.releases, fits, strict=True) if fit)
+        return replace(self, releases=kept, not_checked=(*self.not_checked, *unfit))
+
+    def check(self, dataset: Dataset) -> None:
+        """Refuses releases that cannot be computed from these people; one error lists them all."""
+        if dataset.secret is None:
+            raise invalid("dataset", "one with a secret, to be audited", "no secret")
+        if self.secret and self.secret != dataset.secret_name:
+            raise invalid("secret", f"that of the dataset ('{dataset.secret_name}')", f"'{self.secret}'")
+        if self.by is None and dataset.n < FEWEST:
+            rule = f"{FEWEST} or more, to compare an attack with a baseline"
+            raise invalid("people", rule, dataset.n, "What is published about so few is about each of them.")
+        if not dataset.levels:
+            self.cells.least(dataset)
+        public = dataset.public if self.by is None else split(dataset, self.by)[0].whole.public
+        found: list[Problem] = [
+            (f"attacker “{one.name}”: known" if one.name else "known", rule_in(error, "known"))
+            for one in self.attackers
+            for error in one.unknown_columns(dataset.public)
+        ]
+        for entry in self.releases:
+            where = f"release “{entry.name}”"
+            try:
+                if isinstance(entry.statistic, Among):
+                    people_where(entry.statistic.where, public)
+            except TellallError as error:
+                found.append((f"{where}: where", rule_in(error, "condition", "where")))
+                continue
+            try:
+                entry.statistic.size(public)
+                if isinstance(entry.statistic, CellCounts):
+                    entry.statistic.check_labels(public)
+                if dataset.levels > 2 and not _of_categories(entry.statistic):
+                    said = f"must be tables (Marginals) for a secret of {dataset.levels} values"
+                    got = f"{entry.statistic.describe()}{_if_it_is_a_number(dataset)}"
+                    found.append((f"{where}: statistic", f"{said}; got {got}."))
+                    continue
+            except TellallError as error:
+                found.append((f"{where}: statistic", str(error)))
+                continue
+            try:
+                prepare(as_protections(entry.protections), entry.statistic, public)
+            except TellallError as error:
+                found.append((f"{where}: protect", str(error)))
+        if found:
+            raise all_at_once(found)
+
+    def as_json(self) -> dict[str, Any]:
+        """The plan as plain data, every default written out."""
+        return {
+            "schema_version": VERSION,
+            "data": self.data,
+            "secret": self.secret,
+            "kind": self.kind,
+            "public": None if self.public is None else list(self.public),
+            "bins": self.bins if isinstance(self.bins, int) else _plain_bins(self.bins),
+            "drop_gaps": self.drop_gaps,
+            "bands": {each.column: each.section().as_json() for each in self.bands},
+            "by": self.by,
+            "limit": self.limit,
+            "exposed_limit": self.exposed_limit,
+            "sensitive": None if self.sensitive is None else list(self.sensitive),
+            "cells": self.cells.as_json(),
+            "repeats": self.repeats,
+            "seed": self.seed,
+            "steps": self.steps,
+            "attackers": [one.as_json() for one in self.attackers],
+            "published": [
+                {"file": entry.source, "name": entry.name} for entry in self.releases if entry.source
+            ],
+            "releases": [
+                *(entry.as_json() for entry in self.releases if not entry.source),
+                *(entry.as_json() for entry in self.not_checked),
+            ],
+        }
+
+
+def _plain_bins(bins: Mapping[str, Bins]) -> dict[str, Any]:
+    """Bins as plain data; dates as text."""
+    return {
+        name: one if isinstance(one, int) else [str(cut) if isinstance(cut, date) else cut for cut in one]
+        for name, one in bins.items()
+    }
+
+
+def _of_categories(statistic: Statistic) -> bool:
+    """Whether a statistic can have a secret of more than two values."""
+    return isinstance(alone(statistic), Marginals | CellCounts)
+
+
+def _if_it_is_a_number(dataset: Dataset) -> str:
+    """What to write if the categories of the secret are amounts; empty if they are words."""
+    if not all(map(is_number_text, dataset.meaning)):
+        return ""
+    return f"; if {dataset.secret_name} is a number, say so: {AS_NUMBER}"
+
+
+def _says_sizes(statistic: Statistic) -> bool:
+    """Whether a statistic says anything about the size of a real secret."""
+    chosen = alone(statistic)
+    return not (isinstance(chosen, Correlations) and chosen.scaleless)
+
+
+def _entry(
+    name: str, statistic: Mapping[str, Any], protect: Any, where: str | None, bands: Sequence[Bands]
+) -> Planned:
+    computed = catalogue.build("statistic", statistic)
+    if isinstance(computed, CellCounts):
+        computed = computed.explained(bands)
+    if where is not None:
+        computed = Among(computed, as_where(where))
+    listed = protect if isinstance(protect, list) else [protect]
+    protections = tuple(catalogue.build("protection", plain) for plain in listed)
+    made = Planned(name, computed, protections)
+    return made if name else replace(made, name=made.described)
+
+
+def _published(file: str, name: str, folder: Path | None) -> Planned:
+    """A release that was published before, from the file that it was saved in."""
+    path = files.fits_inside(folder or Path(), file, what="published", advice=ELSEWHERE)
+    release = Release.load(path)
+    called = name or f"{path.stem} (published)"
+    return Planned.published(called, release, file)
+
+
+def _with_text(table: Any, by: str) -> Any:
+    """The table with every value of the column of areas turned into a category."""
+    texts = values_as_text(by, table[by])
+    if not isinstance(table, dict):
+        return table.assign(**{by: texts})
+    changed = readers.PeopleTable({**table, by: texts})
+    changed.assumed = getattr(table, "assumed", "")
+    return changed
+
+
+def _with_different_names(entries: Sequence[Planned]) -> tuple[Planned, ...]:
+    """The entries with unique names: repeated names get a number."""
+    given = {entry.name for entry in entries} | {ALL_TOGETHER}
+    seen = {ALL_TOGETHER}
+    named: list[Planned] = []
+    for entry in entries:
+        name, again = entry.name, 1
+        while name in seen or (again > 1 and name in given):
+            again += 1
+            name = f"{entry.name} ({again})"
+        seen.add(name)
+        equal = sum(one.described_fully == entry.described_fully for one in named)
+        named.append(replace(entry, name=name, stream=entry.stream_of(equal)))
+    return tuple(named)

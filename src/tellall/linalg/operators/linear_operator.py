@@ -1,0 +1,560 @@
+"""LinearOperator: a matrix known by its products. Cells of tables, chosen rows, transposed and dense ones."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import islice
+from math import comb
+from typing import Any, final
+
+import numpy as np
+import numpy.typing as npt
+
+from tellall.core.errors import TellallError, invalid
+from tellall.linalg.operators.device import HOST, Device, find_device
+
+__all__ = [
+    "HOST",
+    "Array",
+    "Dense",
+    "Device",
+    "IntArray",
+    "LinearOperator",
+    "Packed",
+    "Partition",
+    "RowSelect",
+    "find_device",
+    "gram_of_rows",
+    "in_chunks",
+    "is_two_valued",
+    "split_rows",
+    "stack_columns",
+    "written_out",
+]
+
+Array = npt.NDArray[np.floating[Any]]
+IntArray = npt.NDArray[np.integer[Any]]
+
+_BLOCK = 1024  # columns of the identity multiplied at once where no closed form exists
+_WORK = 16  # bytes that a product needs for each entry of a block: the block, a multiple of it, an image
+_WIDTH = 512  # a block's columns are a multiple of this
+_SMALL = 2**20  # entries up to which a product with the matrix is quicker than one with its structure
+_WRITTEN = 1 << 26  # entries up to which all rows are written out to select some
+_CHUNK = 1 << 20  # memberships handled at once, so that temporaries stay in cache-sized pieces
+
+
+class LinearOperator(ABC):
+    """An m × n matrix A given by its products.
+
+    A subclass supplies ``shape``, ``matmat``, ``rmatmat``, ``take`` and ``squared``. The rest is derived;
+    override it where a closed form is faster.
+
+    Notes
+    -----
+    Laws, checked by `check_operator`: ⟨A u, v⟩ = ⟨u, Aᵀ v⟩, and every method equals
+    the same operation on ``to_dense()``.
+    """
+
+    shape: tuple[int, int]
+    dtype: np.dtype[Any] = np.dtype(np.float64)
+    device: Device = HOST  # where the arrays of its products are
+
+    @abstractmethod
+    def matmat(self, block: Array) -> Array:
+        """A X for an n × c block X."""
+
+    @abstractmethod
+    def rmatmat(self, block: Array) -> Array:
+        """Aᵀ Y for an m × c block Y."""
+
+    @abstractmethod
+    def take(self, columns: IntArray) -> LinearOperator:
+        """The operator with only these columns, in this order."""
+
+    @abstractmethod
+    def squared(self) -> LinearOperator:
+        """The operator whose entries are the squares of this one's."""
+
+    def on(self, device: Device) -> LinearOperator:
+        """The same operator on arrays of another device, if it has a form there."""
+        raise TellallError(f"{type(self).__name__} equations are not implemented on {device.name}")
+
+    @property
+    def entries(self) -> int:
+        """An upper bound on the number of nonzero entries, without writing them down."""
+        return self.shape[0] * self.shape[1]
+
+    @property
+    def resident(self) -> LinearOperator:
+        """The operator on arrays of the device that does its work: itself, unless it is `OnDevice`."""
+        return self
+
+    def matvec(self, vector: Array) -> Array:
+        """A x."""
+        return self.matmat(vector[:, None])[:, 0]
+
+    def rmatvec(self, vector: Array) -> Array:
+        """Aᵀ y."""
+        return self.rmatmat(vector[:, None])[:, 0]
+
+    def gram(self, weights: Array | None = None) -> Array:
+        """Aᵀ diag(weights) A as an n × n array in double precision (weights are one by default).
+
+        Single precision would cost the solvers as many digits as the condition number has, for no gain:
+        factorising the matrix takes longer than forming it.
+        """
+        n = self.shape[1]
+        out = np.empty((n, n))
+        for start in range(0, n, _BLOCK):
+            stop = min(start + _BLOCK, n)
+            image = self.matmat(np.eye(n, stop - start, -start))
+            out[:, start:stop] = self.rmatmat(image if weights is None else image * weights[:, None])
+        return out
+
+    def to_dense(self) -> Array:
+        """The matrix itself, without loss of digits; only for small problems and tests."""
+        m, n = self.shape
+        if m < n:  # a third, say, is not the same number in single precision
+            return np.ascontiguousarray(self.rmatmat(np.eye(m)).T)
+        return self.matmat(np.eye(n))
+
+    def to_sparse(self) -> Any:
+        """The matrix as a scipy CSR array."""
+        from scipy.sparse import csr_array
+
+        return csr_array(self.to_dense())
+
+    @property
+    def T(self) -> LinearOperator:
+        """Aᵀ."""
+        return Transposed(self)
+
+    def __matmul__(self, other: npt.ArrayLike) -> Array:
+        block = np.asarray(other)
+        if block.dtype.kind not in "fiub":
+            raise invalid("right-hand side", "an array of numbers", block.dtype)
+        if block.ndim not in (1, 2) or block.shape[0] != self.shape[1]:
+            raise invalid(
+                "right-hand side", f"of length {self.shape[1]}, the operator's columns", block.shape
+            )
+        if block.dtype.kind != "f":
+            block = block.astype(np.float64)
+        return self.matvec(block) if block.ndim == 1 else self.matmat(block)
+
+
+def stack_columns(device: Device, product: Callable[[Array], Array], block: Array, rows: int) -> Array:
+    """A product with each column of a block on that device, side by side."""
+    columns = [product(block[:, c])[:, None] for c in range(block.shape[1])]
+    nothing = device.zeros((rows, 0), block.dtype)
+    out: Array = device.xp.concat(columns, axis=1) if columns else nothing
+    return out
+
+
+def split_rows(rows: Any, operators: Sequence[LinearOperator]) -> list[Any]:
+    """Splits rows among operators whose rows come one after the other; None gives None for each."""
+    if rows is None:
+        return [None] * len(operators)
+    ends = np.cumsum([operator.shape[0] for operator in operators])
+    return [rows[end - operator.shape[0] : end, ...] for end, operator in zip(ends, operators, strict=True)]
+
+
+def gram_of_rows(blocks: Iterable[Array], weights: Array, n: int) -> Array:
+    """Aᵀ diag(weights) A from the rows of A, some at a time."""
+    total, start = np.zeros((n, n)), 0
+    for rows in blocks:
+        total += rows.T @ (rows * weights[start : start + len(rows), None])
+        start += len(rows)
+    return total
+
+
+def in_chunks(choices: Iterable[tuple[int, ...]], size: int) -> Iterator[IntArray]:
+    """Index tuples as arrays, `size` of them at a time."""
+    rest = iter(choices)
+    while chunk := list(islice(rest, size)):
+        yield np.array(chunk, dtype=np.intp)
+
+
+@final
+class Partition(LinearOperator):
+    """The cell counts of one or several tables: ``A[c, p] = 1`` where person p is in cell c.
+
+    ``codes`` is one row of cell numbers per table (tables × n); cells of different tables have different
+    numbers below ``cells``. If these are the tables of every k of some columns, ``every`` is those columns'
+    codes (columns × n), and k.
+
+    Notes
+    -----
+    A s = bincount(codes, s) and Aᵀ y = y[codes] summed over tables: O(tables · n) time, no matrix. The gram
+    adds each cell's weight to all pairs of its people: O(Σ |cell|²) time. In the tables of every k
+    columns, two people who agree in g columns share C(g, k) cells: with equal weights, O(columns · n²).
+    """
+
+    def __init__(
+        self,
+        codes: npt.ArrayLike,
+        cells: int,
+        *,
+        device: Device = HOST,
+        every: tuple[IntArray, int] | None = None,
+    ) -> None:
+        self.device, self.every = device, every
+        array = np.atleast_2d(np.asarray(codes))
+        if array.ndim != 2 or array.dtype.kind not in "iu":
+            raise invalid("codes", "an integer array, one row per table", f"{array.dtype} {array.shape}")
+        if array.size and (array.min() < 0 or array.max() >= cells):
+            raise invalid("codes", f"cell numbers from 0 to {cells - 1}", f"{array.min()} to {array.max()}")
+        self.codes: IntArray = array
+        self.shape = (cells, array.shape[1])
+        self.dtype = np.dtype(np.float64)
+
+    @property
+    def entries(self) -> int:
+        return self.codes.size
+
+    def matmat(self, block: Array) -> Array:
+        return stack_columns(self.device, self._count, block, self.shape[0])
+
+    def rmatmat(self, block: Array) -> Array:
+        device = self.device
+        out: Array = device.zeros((self.shape[1], block.shape[1]), block.dtype)
+        for row in self._cells:
+            out += device.xp.take(block, row, axis=0)
+        return out
+
+    def rmatvec(self, vector: Array) -> Array:
+        if self.device is not HOST:
+            return self.rmatmat(vector[:, None])[:, 0]
+        out = np.zeros(self.shape[1], dtype=vector.dtype)
+        for rows in self._chunks():
+            out += vector[rows].sum(axis=0)
+        return out
+
+    def on(self, device: Device) -> Partition:
+        return Partition(self.codes, self.shape[0], device=device, every=self.every)
+
+    def gram(self, weights: Array | None = None) -> Array:
+        n = self.shape[1]
+        if self.every is not None and (weights is None or (weights == weights[:1]).all()):
+            return self._gram_of_every(1.0 if weights is None or not weights.size else float(weights[0]))
+        out = np.zeros((n, n))
+        for row in self.codes:
+            order = np.argsort(row, kind="stable")
+            borders = np.flatnonzero(np.diff(row[order])) + 1
+            for people in np.split(order, borders) if n else ():
+                weight = 1.0 if weights is None else float(weights[row[people[0]]])
+                if weight:
+                    out[people[:, None], people] += weight
+        return out
+
+    def _gram_of_every(self, weight: float) -> Array:
+        assert self.every is not None
+        (columns, k), n = self.every, self.shape[1]
+        shared = weight * np.array([comb(agree, k) for agree in range(len(columns) + 1)], dtype=np.float64)
+        out, step = np.empty((n, n)), max(1, _CHUNK // 4 // max(1, n))
+        for begin in range(0, n, step):  # rows that stay in the cache
+            alike = np.zeros(out[begin : begin + step].shape, dtype=np.min_scalar_type(len(columns)))
+            for column in columns:
+                alike += column[begin : begin + step, None] == column
+            np.take(shared, alike, out=out[begin : begin + step], mode="clip")
+        return out
+
+    def take(self, columns: IntArray) -> Partition:
+        every = None if self.every is None else (self.every[0][:, columns], self.every[1])
+        codes = np.ascontiguousarray(self.codes[:, columns])
+        return Partition(codes, self.shape[0], device=self.device, every=every)
+
+    def squared(self) -> Partition:
+        return self
+
+    def to_sparse(self) -> Any:
+        from scipy.sparse import csr_array
+
+        tables, n = self.codes.shape
+        people = np.broadcast_to(np.arange(n), (tables, n)).ravel()
+        return csr_array((np.ones(tables * n), (self.codes.ravel(), people)), shape=self.shape)
+
+    def _count(self, vector: Any) -> Any:
+        if self.device is not HOST:
+            return self._count_sorted(vector)
+        out = np.zeros(self.shape[0])
+        for rows in self._chunks():
+            weights = np.broadcast_to(vector, rows.shape).ravel()
+            out += np.bincount(rows.ravel(), weights, minlength=self.shape[0])
+        return out
+
+    def _count_sorted(self, vector: Any) -> Any:
+        """The counts by running sums over the people in the order of their cells, in double precision."""
+        device, xp = self.device, self.device.xp
+        people, ends = self._sorted
+        sums = xp.cumulative_sum(xp.take(xp.astype(vector, xp.float64), people), axis=0)
+        until = xp.take(xp.concat([device.zeros((1,), xp.float64), sums]), ends)
+        return xp.astype(until[1:] - until[:-1], vector.dtype)
+
+    @cached_property
+    def _sorted(self) -> tuple[Any, Any]:
+        """The people in the order of their cells, and how many are in all cells before each."""
+        order = np.argsort(self.codes, axis=None, kind="stable")
+        counts = np.bincount(self.codes.ravel(), minlength=self.shape[0])
+        ends = np.concatenate([[0], np.cumsum(counts)])
+        return self.device.put(order % max(self.shape[1], 1)), self.device.put(ends)
+
+    @cached_property
+    def _cells(self) -> list[Any]:
+        """The cell numbers of each table, on the device."""
+        return [self.device.put(row) for row in self.codes]
+
+    def _chunks(self) -> list[IntArray]:
+        step = max(1, _CHUNK // max(1, self.shape[1]))
+        return [self.codes[i : i + step] for i in range(0, self.codes.shape[0], step)]
+
+
+@final
+class RowSelect(LinearOperator):
+    """Rows ``index`` of an operator, in that order; a row may come more than once or not at all."""
+
+    def __init__(self, operator: LinearOperator, index: npt.ArrayLike) -> None:
+        self.index: IntArray = np.asarray(index, dtype=np.intp)
+        if self.index.size and (self.index.min() < 0 or self.index.max() >= operator.shape[0]):
+            raise invalid("index", f"row numbers from 0 to {operator.shape[0] - 1}", self.index)
+        self.operator = operator
+        self.shape = (self.index.size, operator.shape[1])
+        self.dtype, self.device = operator.dtype, operator.device
+        self._index: Any = self.device.put(self.index)
+        # its counts add up the values of rows that were selected more than once
+        self._chosen = Partition(self.index, operator.shape[0], device=self.device)
+
+    @property
+    def entries(self) -> int:
+        often = int(np.bincount(self.index).max(initial=0))  # how often the same row is selected
+        return min(self.shape[0] * self.shape[1], often * self.operator.entries)
+
+    def matmat(self, block: Array) -> Array:
+        out: Array = self.device.xp.take(self.operator.matmat(block), self._index, axis=0)
+        return out
+
+    def rmatmat(self, block: Array) -> Array:
+        rows = self.device.xp.astype(self._chosen.matmat(block), block.dtype, copy=False)
+        return self.operator.rmatmat(rows)
+
+    def on(self, device: Device) -> RowSelect:
+        return RowSelect(self.operator.on(device), self.index)
+
+    def gram(self, weights: Array | None = None) -> Array:
+        return self.operator.gram(self._chosen.matvec(np.ones(self.shape[0]) if weights is None else weights))
+
+    def take(self, columns: IntArray) -> RowSelect:
+        return RowSelect(self.operator.take(columns), self.index)
+
+    def squared(self) -> RowSelect:
+        return RowSelect(self.operator.squared(), self.index)
+
+    def to_dense(self) -> Array:
+        if self.operator.shape[0] * self.shape[1] > _WRITTEN:
+            return super().to_dense()
+        return np.asarray(self.operator.to_dense()[self.index])
+
+    def to_sparse(self) -> Any:
+        return self.operator.to_sparse()[self.index]
+
+
+@final
+class Transposed(LinearOperator):
+    """Aᵀ of an operator A."""
+
+    def __init__(self, operator: LinearOperator) -> None:
+        self.operator = operator
+        self.shape = (operator.shape[1], operator.shape[0])
+        self.dtype, self.device = operator.dtype, operator.device
+
+    def matmat(self, block: Array) -> Array:
+        return self.operator.rmatmat(block)
+
+    def rmatmat(self, block: Array) -> Array:
+        return self.operator.matmat(block)
+
+    def take(self, columns: IntArray) -> LinearOperator:
+        return RowSelect(self.operator, columns).T
+
+    def squared(self) -> LinearOperator:
+        return Transposed(self.operator.squared())
+
+    def on(self, device: Device) -> LinearOperator:
+        return Transposed(self.operator.on(device))
+
+    @property
+    def T(self) -> LinearOperator:
+        return self.operator
+
+
+def is_two_valued(array: npt.NDArray[Any]) -> bool:
+    """Whether all entries are 0 or 1, or all −1 or 1."""
+    return bool(((array == 0) | (array == 1)).all() or ((array == -1) | (array == 1)).all())
+
+
+@final
+class Dense(LinearOperator):
+    """The operator of an explicit m × n matrix."""
+
+    def __init__(self, matrix: npt.ArrayLike, *, device: Device = HOST) -> None:
+        self.device = device
+        self.matrix: Any = matrix
+        if device is HOST:
+            array = np.asarray(matrix)
+            if array.ndim != 2:
+                raise invalid("matrix", "two-dimensional", array.shape)
+            self.matrix = array if array.dtype.kind == "f" else array.astype(np.float64)
+        self.shape = (self.matrix.shape[0], self.matrix.shape[1])
+        self.dtype = device.numpy_dtype(self.matrix)
+
+    def matmat(self, block: Array) -> Array:
+        out: Array = self._like(block) @ block
+        return out
+
+    def rmatmat(self, block: Array) -> Array:
+        out: Array = self._like(block).T @ block
+        return out
+
+    def on(self, device: Device) -> Dense:
+        return Dense(device.put(self.matrix), device=device)
+
+    def _like(self, block: Array) -> Any:
+        """The matrix in the block's number type, since other libraries do not multiply mixed types."""
+        if self.device is HOST or self.matrix.dtype == block.dtype:
+            return self.matrix
+        return self.device.xp.astype(self.matrix, block.dtype)
+
+    def gram(self, weights: Array | None = None) -> Array:
+        matrix = self.to_dense().astype(np.float64, copy=False)
+        out: Array = matrix.T @ (matrix if weights is None else matrix * weights[:, None])
+        return out
+
+    def take(self, columns: IntArray) -> Dense:
+        return Dense(self.device.xp.take(self.matrix, self.device.put(columns), axis=1), device=self.device)
+
+    def squared(self) -> Dense:
+        return Dense(self.matrix**2, device=self.device)
+
+    def to_dense(self) -> Array:
+        out: Array = self.device.get(self.matrix)
+        return out
+
+    def to_sparse(self) -> Any:
+        from scipy.sparse import csr_array
+
+        return csr_array(self.matrix)
+
+
+def written_out(operator: LinearOperator) -> LinearOperator:
+    """The operator as its matrix if that is small, for solvers that multiply with it many times."""
+    rows, columns = operator.shape
+    elsewhere = operator.resident is not operator or operator.device is not HOST
+    if isinstance(operator, Dense) or elsewhere or rows * columns > _SMALL:
+        return operator
+    return Dense(operator.to_sparse().toarray().astype(np.float64))
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Packed:
+    """A d × n matrix whose entries are ``low`` where a bit is 0 and ``high`` where it is 1.
+
+    Parameters
+    ----------
+    bits
+        d × ⌈n/8⌉ bytes as `numpy.packbits` makes them: the first column is the highest bit.
+    columns
+        n; further bits of the last byte are ignored.
+
+    Notes
+    -----
+    d n / 8 bytes: a 32nd of single precision. A block is expanded by a table of the 256 bytes, in any number
+    type; zero, one and minus one are exact in all of them.
+
+    Examples
+    --------
+    >>> few = Packed.of([[1, -1, 1], [-1, -1, 1]])
+    >>> few.shape, few.block(0, 3, np.float32).tolist()
+    ((2, 3), [[1.0, -1.0, 1.0], [-1.0, -1.0, 1.0]])
+    """
+
+    bits: Any
+    columns: int
+    low: float = 0.0
+    high: float = 1.0
+    device: Device = HOST
+
+    def __post_init__(self) -> None:
+        if len(self.bits.shape) != 2 or self.bits.shape[1] != -(-self.columns // 8):
+            raise invalid("bits", f"of {-(-self.columns // 8)} bytes per row", tuple(self.bits.shape))
+
+    @classmethod
+    def of(cls, matrix: npt.ArrayLike) -> Packed:
+        """A matrix of zeros and ones, or of minus ones and ones, packed."""
+        array = np.asarray(matrix)
+        signs = bool((array < 0).any())
+        if array.ndim != 2 or not is_two_valued(array):
+            raise invalid(
+                "matrix", "two-dimensional, of 0 and 1 or of −1 and 1", f"{array.dtype} {array.shape}"
+            )
+        return cls(np.packbits(array > 0, axis=1), array.shape[1], -1.0 if signs else 0.0)
+
+    @classmethod
+    def ones(cls, rows: int, columns: int, device: Device = HOST) -> Packed:
+        """A matrix of ones."""
+        return cls(device.put(np.zeros((rows, -(-columns // 8)), np.uint8)), columns, 1.0, 1.0, device)
+
+    @property
+    def constant(self) -> bool:
+        """Whether all entries are the same, whatever the bits."""
+        return self.low == self.high
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """d, n."""
+        return (self.bits.shape[0], self.columns)
+
+    def on(self, device: Device) -> Packed:
+        """The same on another device."""
+        return replace(self, bits=device.put(self.bits), device=device)
+
+    def squared(self) -> Packed:
+        """The matrix of squares."""
+        return replace(self, low=self.low**2, high=self.high**2)
+
+    def take(self, columns: IntArray) -> Packed:
+        """These columns, in this order."""
+        wanted = np.asarray(columns)
+        kept = np.empty((self.shape[0], -(-wanted.size // 8)), dtype=np.uint8)
+        for row, bits in zip(kept, self.device.get(self.bits), strict=True):
+            row[:] = np.packbits(np.unpackbits(bits, count=self.columns)[wanted])
+        return replace(self, bits=self.device.put(kept), columns=wanted.size)
+
+    def block(self, start: int, stop: int, dtype: Any) -> Any:
+        """Columns from start, a multiple of 8, to stop."""
+        xp, first, last = self.device.xp, start // 8, -(-stop // 8)
+        codes = xp.reshape(self.bits[:, first:last], (-1,))
+        expanded = self.device.take_rows(self._table(dtype), codes)
+        return xp.reshape(expanded, (self.bits.shape[0], 8 * (last - first)))[:, : stop - start]
+
+    def blocks(self, dtype: Any, *, most: int | None = None) -> Iterator[tuple[int, int, Any]]:
+        """Start, stop and the columns between, as many at a time as the device has room for."""
+        room = self.device.block // (_WORK * max(1, self.shape[0])) if most is None else most
+        width = max(_WIDTH, room // _WIDTH * _WIDTH)
+        for start in range(0, self.columns, width):
+            stop = min(start + width, self.columns)
+            yield start, stop, self.block(start, stop, dtype)
+
+    def _table(self, dtype: Any) -> Any:
+        tables: dict[Any, Any] = self._tables
+        if dtype not in tables:
+            bits = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1)
+            values = np.where(bits == 1, self.high, self.low).astype(np.float32)
+            tables[dtype] = self.device.xp.astype(self.device.put(values), dtype)
+        return tables[dtype]
+
+    @cached_property
+    def _tables(self) -> dict[Any, Any]:
+        return {}

@@ -1,0 +1,45 @@
+"""What differential privacy promises: δ(ε) in closed form or by one-dimensional quadrature."""
+
+from __future__ import annotations
+
+from tellall.privacy.impossibility import UnboundedNeighbour, least_error, unbounded_neighbour
+from tellall.privacy.normal_pair import normal_delta
+from tellall.privacy.projection import (
+    padding,
+    projection_delta,
+    projection_leverage,
+    square_loss_expectation,
+)
+from tellall.privacy.record_influence import RecordInfluence, influence, pareto_frontier
+from tellall.privacy.sketch import sketch_delta, sketch_pure_epsilon
+from tellall.privacy.wishart import wishart_degrees, wishart_delta
+from tellall.protections.profile import (
+    PrivacyProfile,
+    gaussian_delta,
+    gaussian_epsilon,
+    gaussian_std,
+    linear_loss_expectation,
+)
+
+__all__ = [
+    "PrivacyProfile",
+    "RecordInfluence",
+    "UnboundedNeighbour",
+    "gaussian_delta",
+    "gaussian_epsilon",
+    "gaussian_std",
+    "influence",
+    "least_error",
+    "linear_loss_expectation",
+    "normal_delta",
+    "padding",
+    "pareto_frontier",
+    "projection_delta",
+    "projection_leverage",
+    "sketch_delta",
+    "sketch_pure_epsilon",
+    "square_loss_expectation",
+    "unbounded_neighbour",
+    "wishart_degrees",
+    "wishart_delta",
+]

@@ -1,0 +1,1 @@
+"""What pages are made of: blocks, figures and their markup."""

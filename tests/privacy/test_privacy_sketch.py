@@ -16,7 +16,7 @@ from scipy import special
 from tellall import InvalidInput, privacy
 from tellall.privacy import sketch as quadric
 
-GOLDEN = Path(__file__).parents[2] / "golden" / "sketch_profile.json"
+GOLDEN = Path(__file__).parents[1] / "golden" / "sketch_profile.json"
 
 
 def close(got: float, want: float) -> bool:

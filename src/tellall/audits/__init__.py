@@ -1,1 +1,1 @@
-"""Experiments: attacks tried and judged. Audits, sweeps and calibrations."""
+"""Audits, sweeps and calibrations: attacks tried and judged."""

@@ -1,1 +1,1 @@
-"""Outputs as people hold them: tables and models found in files of any kind, and what they mean."""
+"""Outputs as people hold them: crosstabs, fitted models and curves, and tables found in files of any kind."""

@@ -1,6 +1,11 @@
-"""What differential privacy promises: δ(ε) in closed form or by one-dimensional quadrature."""
+"""What differential privacy promises: δ(ε) in closed form or by one-dimensional quadrature.
+
+Beside these profiles lie the bounds, private least squares, and the auditor of mechanisms.
+"""
 
 from __future__ import annotations
+
+from types import ModuleType
 
 from tellall.privacy.impossibility import UnboundedNeighbour, least_error, unbounded_neighbour
 from tellall.privacy.normal_pair import normal_delta
@@ -43,3 +48,11 @@ __all__ = [
     "wishart_degrees",
     "wishart_delta",
 ]
+
+
+def __getattr__(name: str) -> ModuleType:
+    if name == "bounds":  # `ta.bounds`: imported when it is first used
+        from importlib import import_module
+
+        return import_module("tellall.privacy.bounds")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

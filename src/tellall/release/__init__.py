@@ -1,1 +1,1 @@
-"""Releases: statistics, protections, what was published, and the equations it gives about people."""
+"""Releases: what was published, its file, and the catalogue of kinds that files and plans know."""

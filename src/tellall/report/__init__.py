@@ -1,3 +1,3 @@
-"""Reports: the same findings as text and as data."""
+"""Reports: the same findings as text, pages and figures."""
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Tracing: was this person in the data whose means were published?"""
+"""Tracing: was this person in the data whose means were published? `ta.trace` is the function."""

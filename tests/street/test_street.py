@@ -124,7 +124,7 @@ def test_the_served_page_says_what_the_command_says(case, tellall, tmp_path):
 
 
 def test_the_corpus_is_as_wide_as_it_says():
-    """Every kind, people of 30 to 30,000, 1 to 28 columns, secrets of 2, of 3 to 8 values and numbers."""
+    """Every package, protection and kind of statistic, and enough of both labels."""
     assert len(CASES) >= 120
     assert len({(case.kind, case.name) for case in CASES}) == len(CASES)
     labels = Counter(case.label for case in CASES)
@@ -164,3 +164,19 @@ def test_the_corpus_is_as_wide_as_it_says():
         "SubsetCounts",
         "Predicates",
     }
+
+
+@pytest.mark.street
+def test_the_people_are_as_many_and_as_well_known_as_it_says():
+    people, columns, values = set(), set(), set()
+    for case in CASES:
+        frame = case.frame()
+        people.add(len(frame))
+        columns.add(len(case.plan.get("public", frame.columns[1:])))
+        values.add(frame[case.plan["secret"]].nunique())
+    assert min(people) <= 30
+    assert max(people) >= 30_000
+    assert min(columns) == 1
+    assert max(columns) >= 28
+    assert values >= {2, 3, 4, 6, 8}
+    assert max(values) > 100  # numbers

@@ -148,6 +148,15 @@ def test_neighbours_of_controlled_rounding_count_with_unknown_people_too(seed):
     check("told", seed)
 
 
+def test_controlled_rounding_of_which_all_is_hidden_says_nothing_of_unknown_people():
+    people = some_people(np.random.default_rng(1), 5)
+    release = ta.publish(people, ta.Marginals(2), [ta.Rounding(2, "controlled"), ta.Suppression(9)], rng=1)
+    assert np.isnan(release.values).all()
+    attack = ta.reconstruct(release, people.public.take([0, 1, 2]), "least-squares", missing=2)
+    assert not attack.proved.any()
+    assert attack.undecided == 0
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 def test_the_same_of_many(case):

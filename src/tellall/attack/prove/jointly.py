@@ -266,7 +266,10 @@ class _Builder:
         """Adds rows for sums of neighbouring cells, given the unknowns that each cell counts."""
         from scipy.sparse import csr_array
 
-        cells = csr_array((np.ones(cell.size), (cell, unknown)))
+        if not stretches.start.size:
+            return
+        size = max(int(cell.max()), int(stretches.stop.max())) + 1, int(unknown.max()) + 1
+        cells = csr_array((np.ones(cell.size), (cell, unknown)), size)
         sums = sums_of(Sparse(cells), stretches.start, stretches.stop).to_sparse().tocoo()
         self.add(self.rows(stretches.low, stretches.high) + sums.row, sums.col, sums.data)
 

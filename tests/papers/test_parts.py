@@ -45,7 +45,8 @@ SHORT = {
 def judged(paper, figures, cases):
     """The page's statements; rendering them must not fail."""
     found = paper.rerun(figures, cases, 0, True)
-    Tags.of(render(json.loads(json.dumps(found.as_json(), allow_nan=False))))
+    json.dumps(found.as_json(), allow_nan=False)  # fails if a number is none
+    Tags.of(render(found))
     return found.statements
 
 

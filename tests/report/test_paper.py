@@ -8,7 +8,7 @@ import pytest
 
 import tellall as ta
 from tellall.report.kit.plot import Axis, Figure, Rule, Series
-from tellall.report.paper import PaperRerun, PaperTable, Statement
+from tellall.report.paper import IndexEntry, PaperRerun, PaperTable, Statement
 from tellall.report.paper_page import _answer, render
 from tellall.report.paper_words import MEANINGS
 from tests.report.pages import NASTY, Tags, browser_page, charts, fits_a_telephone, refuses_the_world
@@ -47,9 +47,15 @@ def rerun(word: str = NASTY) -> PaperRerun:
     )
 
 
+def judged(verdicts, **given) -> PaperRerun:
+    """A rerun of claims with these verdicts and names."""
+    statements = [Statement("w", "w", "p", "t", "o", verdict, claim=claim) for verdict, claim in verdicts]
+    return PaperRerun("private-ols", "t", "r", tuple(statements), **given)
+
+
 @pytest.fixture(scope="module")
 def tags() -> Tags:
-    return Tags.of(render(rerun().as_json()))
+    return Tags.of(render(rerun()))
 
 
 def test_names_come_out_as_text_and_nothing_is_loaded(tags):
@@ -75,23 +81,23 @@ def test_the_page_says_what_must_be_said(tags):
     assert "Gap in the proof" not in tags.text  # only the words that are used are explained
     assert "2 [1.5, 2.5]" in tags.text
     assert "tellall paper robust-tracing --quick --seed 7" in tags.text
-    named = rerun("").as_json() | {"data": "my files"}
+    named = replace(rerun(""), data="my files")
     assert "tellall paper robust-tracing --quick --data 'my files' --seed 7" in Tags.of(render(named)).text
 
 
 def test_every_chart_has_words_and_a_table():
-    page = render(rerun().as_json())
+    page = render(rerun())
     assert charts(page) == page.count("<details>") == 2
     for figure in re.findall(r"<figure.*?</figure>", page, re.DOTALL):
         for part in ("<title", "<desc", "<table", "<figcaption>", 'class="key'):
             assert part in figure
 
 
-def test_saving_writes_two_files_and_the_page_can_be_made_from_the_document(tmp_path):
+def test_saving_writes_the_page_and_its_document(tmp_path):
     page = rerun().save(tmp_path / "out")
     assert sorted(p.name for p in page.parent.iterdir()) == ["robust-tracing.html", "robust-tracing.json"]
     document = json.loads((page.parent / "robust-tracing.json").read_text(encoding="utf-8"))
-    assert render(document) == page.read_text(encoding="utf-8")
+    assert render(rerun()) == page.read_text(encoding="utf-8")
     assert document["more"] == [1, 2]
     (tmp_path / "file").write_text("")
     with pytest.raises(ta.InvalidInput, match="folder must be a folder"):
@@ -116,8 +122,7 @@ def test_a_correction_is_never_counted_as_holding():
     ],
 )
 def test_a_paper_is_summed_up(verdicts, kind, word):
-    statements = [{"verdict": verdict, "claim": ""} for verdict in verdicts]
-    answer = _answer({"statements": statements, "index": [], "stand_in": ""})
+    answer = _answer(judged([(verdict, "") for verdict in verdicts]))
     within = ", 1 of them within our range" if "holds within our range" in verdicts else ""
     assert (answer.kind, answer.word) == (kind, f"{word} objects that were tried hold as printed{within}")
     assert ("makes no claim" in answer.sentence) == ("our own addition" in verdicts)
@@ -125,40 +130,37 @@ def test_a_paper_is_summed_up(verdicts, kind, word):
 
 def test_the_headline_counts_objects_and_not_their_cases():
     """Seven cases of one lemma are one object; so are three of a claim that has no number."""
-    statements = [{"verdict": "holds", "claim": "lemma"}] * 7
-    statements += [{"verdict": verdict, "claim": "text"} for verdict in ("holds", "not reproduced", "holds")]
-    statements += [{"verdict": "our own addition", "claim": "more"}]
-    index = [
-        {"verdict": "holds", "statements": list(range(1, 8))},
-        {"verdict": "not tried", "statements": []},
-    ]
-    answer = _answer({"statements": statements, "index": index, "stand_in": ""})
+    statements = [("holds", "lemma")] * 7
+    statements += [(verdict, "text") for verdict in ("holds", "not reproduced", "holds")]
+    statements += [("our own addition", "more")]
+    index = [IndexEntry("L. 1", "", "holds", tuple(range(1, 8))), IndexEntry("L. 2", "", "not tried")]
+    answer = _answer(judged(statements, index=tuple(index)))
     assert answer.word == "1 of 2 objects that were tried hold as printed"
     assert "Of 2 numbered objects 1 were not tried; 1 claims of its text have no number." in answer.sentence
 
 
 def test_the_summary_says_whose_data_these_are():
-    index = [{"verdict": word, "statements": []} for word in ("holds", "not tried (other data)")]
-    document = {"statements": [], "index": index, "stand_in": "some patients"}
-    answer = _answer(document)
+    index = tuple(IndexEntry("Fig. 1", "", word) for word in ("holds", "not tried (other data)"))
+    whose = judged([], index=index, stand_in="some patients")
+    answer = _answer(whose)
     assert answer.word == "1 of 1 objects that were tried hold as printed"
     assert (
         "some patients stand in: 1 of its objects are about its own data and were not tried"
         in answer.sentence
     )
-    assert "stand in" not in _answer(document | {"stand_in": ""}).sentence
+    assert "stand in" not in _answer(replace(whose, stand_in="")).sentence
 
 
 def test_a_table_of_the_paper_stands_beside_ours():
     table = PaperTable("Table 3", f"caption {NASTY}", ("scale", "the paper", "ours"), (("1", "819", NASTY),))
     found = replace(rerun("x"), tables=(table, replace(table, number="Table 2")))
-    tags = Tags.of(render(found.as_json()))
+    tags = Tags.of(render(found))
     refuses_the_world(tags)
     for words in ("Tables", "Table 3: caption", "the paper", "819"):
         assert words in tags.text
     alone = found.about("Table 3")
     assert [one.number for one in alone.tables] == ["Table 3"]
-    page = Tags.of(render(alone.as_json())).text
+    page = Tags.of(render(alone)).text
     assert "only what is about Table 3" in page
     assert "--about 'Table 3'" in page
     assert "819" in str(alone)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import tellall as ta
+from tellall.audits.outcome import columns
 from tellall.audits.studies import CalibrationFound, SweepFound, Unanswered
 from tellall.core.records import read
 from tellall.report.study_figures import calibration_figures, sweep_figures
@@ -103,6 +104,14 @@ def test_both_limits_are_drawn_and_points_have_the_colour_of_their_verdict(swept
         row.verdict for row in release.rows
     }
     assert len(re.findall(r'class="judged (?:pass|review|fail)"', page)) > len(words)
+
+
+def test_every_count_that_is_declared_is_a_column(swept):
+    text = Tags.of(render_sweep(swept)).text
+    assert set(columns(areas=True)) < set(columns()) >= {"proved", "exposed", "learnt"}
+    for name, one in columns().items():
+        assert one.head in text
+        assert all(getattr(row, name) is not None for row in swept.releases[0].rows)
 
 
 def test_many_families_share_a_series(swept):

@@ -655,10 +655,11 @@ class CountedInAreas(Record):
     exposed: Told
 
 
-def columns(*, areas: bool = False) -> dict[str, CountColumn]:
-    """What tables count, by the name that documents have for it; ``areas``: what tables of areas do."""
+def columns(*, areas: bool = False, real: bool = False) -> dict[str, CountColumn]:
+    """What tables count, by the name that documents have for it; of ``areas``, or of a ``real`` secret."""
     known = {name: one for name, said in _declared(Counted) for one in said if isinstance(one, CountColumn)}
-    return {one.name: known[one.name] for one in fields(CountedInAreas)} if areas else known
+    names = [one.name for one in fields(CountedInAreas)] if areas else list(known)
+    return {name: known[name] for name in names if known[name].real or not real}
 
 
 def counts_of(found: Outcome, sensitive: Callable[[Counts], float], *, areas: bool = False) -> dict[str, Any]:

@@ -38,8 +38,15 @@ from tellall.evidence.view import EVERYTHING, seen_by
 from tellall.linalg.operators.linear_operator import Array, IntArray
 from tellall.people.dataset import Dataset
 from tellall.privacy.bounds.gauge import gauge_together
-from tellall.protections.guarantee import guarantee_of
-from tellall.protections.protection import Noise, Protection, Rng, as_rng, is_random, prepare
+from tellall.protections.protection import (
+    Noise,
+    Protection,
+    Rng,
+    as_rng,
+    guarantee_of,
+    is_random,
+    prepare,
+)
 from tellall.release import catalogue
 from tellall.release.release import Computed, Release
 from tellall.statistics.among import Among, alone

@@ -7,6 +7,7 @@ from typing import Any
 
 from tellall.audits.document import AuditDocument
 from tellall.audits.findings import AreasDocument
+from tellall.audits.outcome import columns
 from tellall.core.amounts import count_of, counted, percent, with_interval
 from tellall.report.areas_page import AreaLine, audited_areas
 from tellall.report.kit.blocks import Badge, Block, Bullets, Drawn, Headed, Line, Listing, Paragraph
@@ -26,7 +27,8 @@ def audited_area_blocks(document: AuditDocument) -> Iterator[Block]:
     yield Paragraph(_told(view.known))
     if view.chart:
         head = ["verdict", *(["release"] if several else [])]
-        numbers = ["people", "right", "guess", "advantage [95 %]", "exposed at 0.95", "named right", "proved"]
+        counts = (one.head for one in columns(areas=True).values())
+        numbers = ["people", "right", "guess", "advantage [95 %]", "named right", *counts]
         yield Drawn(view.chart, titled=False)
         yield Listing(
             "Areas",
@@ -77,9 +79,8 @@ def _audited(row: AreaLine, several: bool, whole: bool = False) -> Line:
         percent(found.accuracy),
         percent(found.baseline_accuracy),
         with_interval(found.advantage, found.interval),
-        counted(found.exposed),
         f"{counted(found.named_right)} of {counted(found.named)}",
-        counted(found.proved),
+        *(counted(getattr(found, name)) for name in columns(areas=True)),
     )
     if whole:
         return Line("all areas", cells, whole=True)

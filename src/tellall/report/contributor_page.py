@@ -1,11 +1,13 @@
-"""The page that compares the agencies' rules with the attack, from its document alone."""
+"""The page that compares the agencies' rules with the attack."""
 
 from __future__ import annotations
 
-from typing import Any
+from math import isfinite
 
+from tellall.audits.measures.contributors import CellRisk, ContributorTable
 from tellall.audits.verdict import Answer
 from tellall.core.amounts import percent
+from tellall.core.version import versions
 from tellall.report.kit.blocks import (
     Block,
     Box,
@@ -21,11 +23,10 @@ from tellall.report.recorded import versions_of
 
 __all__ = ["render"]
 
-Plain = dict[str, Any]
 _LISTED = 200
 
 
-def render(document: Plain) -> str:
+def render(table: ContributorTable) -> str:
     """The page: a sentence, and a row for each cell, those that the rule misses first."""
     return render_blocks(
         (
@@ -34,30 +35,30 @@ def render(document: Plain) -> str:
             Section("assumed", "What was assumed", _assumed_blocks),
             Section("repeat", "How to repeat this", _repeat_blocks),
         ),
-        document,
-        title=f"{_answer(document).word}: largest contributors",
+        table,
+        title=f"{_answer(table).word}: largest contributors",
         heading="What do sums give away about their largest contributors?",
         subtitle=(
-            f"{len(document['cells']):,} cells; the {document['p']:g} % rule and dominance ({document['n']}, "
-            f"{100 * document['share']:g} %) compared with the attack."
+            f"{len(table.cells):,} cells; the {table.p:g} % rule and dominance ({table.n}, "
+            f"{100 * table.share:g} %) compared with the attack."
         ),
     )
 
 
-def _answer(document: Plain) -> Answer:
-    missed = any(_missed(cell, document["p"]) for cell in document["cells"])
+def _answer(table: ContributorTable) -> Answer:
+    missed = bool(table.broken)
     word = "The rule misses cells" if missed else "The rule holds here"
-    return Answer("fail" if missed else "pass", word, document["sentence"])
+    return Answer("fail" if missed else "pass", word, table.sentence)
 
 
-def _answer_blocks(document: Plain) -> list[Block]:
+def _answer_blocks(table: ContributorTable) -> list[Block]:
     said = "This page shows cells and percentages, and nobody's number. It informs; a person decides."
-    return [Box(_answer(document), large=True), Paragraph(said, soft=True)]
+    return [Box(_answer(table), large=True), Paragraph(said, soft=True)]
 
 
-def _cell_blocks(document: Plain) -> list[Block]:
-    cells = sorted(document["cells"], key=lambda cell: _order(cell, document["p"]))
-    table = Listing(
+def _cell_blocks(table: ContributorTable) -> list[Block]:
+    cells = sorted(table.cells, key=lambda cell: _order(cell, table.p))
+    listing = Listing(
         "Cells",
         (
             "cell",
@@ -68,42 +69,37 @@ def _cell_blocks(document: Plain) -> list[Block]:
             "by an outsider",
             "by the second largest",
         ),
-        [_line(cell, document["p"]) for cell in cells[:_LISTED]],
+        [_line(cell, table.p) for cell in cells[:_LISTED]],
         "How far the largest possible value of the largest contributor lies above the true one, given "
         "everything that is published, in % of it.",
         left=("dominance", "p %"),
     )
     left = len(cells) - _LISTED
-    return [table, *([Paragraph(f"{left:,} more cells are not listed.", soft=True)] if left > 0 else [])]
+    return [listing, *([Paragraph(f"{left:,} more cells are not listed.", soft=True)] if left > 0 else [])]
 
 
-def _line(cell: Plain, limit: float) -> Line:
+def _line(cell: CellRisk, limit: float) -> Line:
     return Line(
-        cell["cell"],
+        cell.cell,
         (
-            f"{cell['contributors']:,}",
-            "withhold" if cell["dominance"] else "show",
-            "withhold" if cell["p_percent"] else "show",
-            *(_percent(cell[name]) for name in ("gap", "outsider", "second")),
+            f"{cell.contributors:,}",
+            "withhold" if cell.dominance else "show",
+            "withhold" if cell.p_percent else "show",
+            *map(_percent, (cell.gap, cell.outsider, cell.second)),
         ),
-        "missed by the rule" if _missed(cell, limit) else "",
+        "missed by the rule" if cell.missed(limit) else "",
     )
 
 
-def _percent(value: float | None) -> str:
-    return "not limited" if value is None else percent(value / 100)
+def _percent(value: float) -> str:
+    return percent(value / 100) if isfinite(value) else "not limited"
 
 
-def _order(cell: Plain, limit: float) -> tuple[bool, bool, float]:
-    return not _missed(cell, limit), cell["second"] is None, cell["second"] or 0.0
+def _order(cell: CellRisk, limit: float) -> tuple[bool, float]:
+    return not cell.missed(limit), cell.second
 
 
-def _missed(cell: Plain, limit: float) -> bool:
-    """Whether the p % rule passes a cell that the releases together break."""
-    return not cell["p_percent"] and cell["second"] is not None and cell["second"] < limit - 1e-6
-
-
-def _assumed_blocks(document: Plain) -> list[Block]:
+def _assumed_blocks(table: ContributorTable) -> list[Block]:
     return [
         Bullets(
             [
@@ -118,8 +114,8 @@ def _assumed_blocks(document: Plain) -> list[Block]:
     ]
 
 
-def _repeat_blocks(document: Plain) -> list[Block]:
-    asked = f"p={document['p']:g}, n={document['n']}, share={document['share']:g}"
+def _repeat_blocks(table: ContributorTable) -> list[Block]:
+    asked = f"p={table.p:g}, n={table.n}, share={table.share:g}"
     call = f"ta.compare_rules(people, releases, {asked})"
-    made = versions_of(document["tellall"], document["versions"])
+    made = versions_of(table.tellall, versions())
     return [Terms([("call", call), ("versions", made)], code=("call",))]

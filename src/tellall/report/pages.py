@@ -6,7 +6,8 @@ from functools import singledispatch
 
 from tellall.audits.document import Audit
 from tellall.audits.measures.contributors import ContributorTable
-from tellall.report import audit_page, contributor_page
+from tellall.report import audit_page, contributor_page, paper_page
+from tellall.report.paper import PaperRerun
 
 __all__ = ["page_of"]
 
@@ -24,4 +25,9 @@ def _audit(result: Audit) -> str:
 
 @page_of.register
 def _rules(result: ContributorTable) -> str:
-    return contributor_page.render(result.as_json())
+    return contributor_page.render(result)
+
+
+@page_of.register
+def _paper(result: PaperRerun) -> str:
+    return paper_page.render(result)

@@ -12,10 +12,10 @@ from typing import Any, get_args
 from tellall.core import files
 from tellall.core.errors import invalid
 from tellall.core.records import VERSION
+from tellall.core.shown import page_of
 from tellall.core.text import wrapped
 from tellall.core.version import __version__, versions
 from tellall.report.kit.plot import Figure, numbers
-from tellall.report.paper_page import render
 from tellall.report.paper_words import MEANINGS, PaperVerdict
 from tellall.report.terminal import fitted
 
@@ -195,12 +195,17 @@ class PaperRerun:
         return replace(mine, figures=(), notes=notes, asked=words)
 
     @property
+    def tellall(self) -> str:
+        """The version that made it."""
+        return __version__
+
+    @property
     def counts(self) -> Counter[str]:
         """How many statements have each verdict."""
         return Counter(one.verdict for one in self.statements)
 
     def as_json(self) -> dict[str, Any]:
-        """Plain values only: the document from which the page can be made again."""
+        """Plain values only: everything that the page shows, and more."""
         return {
             "schema_version": VERSION,
             "document": "paper",
@@ -208,7 +213,7 @@ class PaperRerun:
             "paper": self.name,
             "title": self.title,
             "reference": self.reference,
-            "tellall": __version__,
+            "tellall": self.tellall,
             "versions": dict(self.versions),
             "seed": self.seed,
             "quick": self.quick,
@@ -228,11 +233,10 @@ class PaperRerun:
         target = Path(folder)
         if target.exists() and not target.is_dir():
             raise invalid("folder", "a folder, or a new name", str(folder))
-        document = self.as_json()
-        page = render(document)
+        page = page_of(self)
         target.mkdir(parents=True, exist_ok=True)
         with files.together(public=True) as batch:  # papers are about published data and made-up people
-            batch.text(target / f"{self.name}.json", files.dump(document))
+            batch.text(target / f"{self.name}.json", files.dump(self.as_json()))
             return batch.text(target / f"{self.name}.html", page)
 
     def __str__(self) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from tellall.audits.document import AuditDocument
 from tellall.audits.findings import DecoderFound, FindingDocument
 from tellall.audits.measures.reliability import Bin
-from tellall.audits.outcome import Outcome
+from tellall.audits.outcome import Outcome, columns
 from tellall.core.amounts import count_of, counted, level, percent, with_interval
 from tellall.core.intervals import clopper_pearson
 from tellall.linalg.solvers.solution import SETTLED
@@ -73,6 +73,7 @@ def _pictures(decoders: Sequence[DecoderFound]) -> Pictures:
 
 def _side_by_side(found: Sequence[tuple[FindingDocument, Outcome]]) -> Iterator[Block]:
     real = found[0][1].real
+    counts = columns(real=real)
     yield Listing(
         "Decoders",
         (
@@ -80,8 +81,7 @@ def _side_by_side(found: Sequence[tuple[FindingDocument, Outcome]]) -> Iterator[
             "decoder",
             "off by" if real else "right",
             "advantage [95 %]",
-            "proved",
-            "exposed",
+            *(one.head for one in counts.values()),
             "status",
         ),
         [
@@ -91,8 +91,7 @@ def _side_by_side(found: Sequence[tuple[FindingDocument, Outcome]]) -> Iterator[
                     one.decoder,
                     level(one.accuracy, real),
                     with_interval(*shares(best, one)),
-                    counted(one.proved),
-                    counted(one.exposed),
+                    *(counted(getattr(one, name)) for name in counts),
                     one.status,
                 ),
             )

@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from tellall.audits.answers import area_calibration_answer, calibration_answer, sweep_answer
 from tellall.audits.calibrate import Calibration
+from tellall.audits.outcome import columns
 from tellall.audits.studies import CalibrationFound, SweepFound
 from tellall.audits.study_areas import AreaCalibration, AreaSweep
 from tellall.audits.sweep import Sweep, SweepRow
@@ -136,7 +137,7 @@ def _protection_blocks(release: Sweep) -> list[Block]:
         "off by" if real else "right",
         "baseline",
         "advantage [95 %]",
-        *([] if real else ["exposed", "sensitive"]),
+        *([] if real else (one.head for one in columns().values())),
         "mean error",
         *(["predictions", "signs", "coverage"] if models else []),
         "withheld",
@@ -164,7 +165,7 @@ def _protection_line(row: SweepRow, real: bool, models: bool) -> Line:
             level(row.accuracy, real),
             level(row.baseline_accuracy, real),
             with_interval(row.advantage, (row.low, row.high), real),
-            *([] if real else [counted(row.exposed), counted(row.learnt)]),
+            *([] if real else (counted(getattr(row, name)) for name in columns())),
             digits(row.loss),
             *([digits(row.mae_ratio, 4), _rate(row.sign_flips), _rate(row.coverage)] if models else []),
             _rate(row.missing),

@@ -84,6 +84,11 @@ class ContributorTable:
     share: float
 
     @property
+    def tellall(self) -> str:
+        """The version that made it."""
+        return __version__
+
+    @property
     def broken(self) -> tuple[CellRisk, ...]:
         """The cells that the p % rule passes and the releases together break."""
         return tuple(cell for cell in self.cells if cell.missed(self.p))
@@ -112,7 +117,7 @@ class ContributorTable:
             {key: None if isinstance(value, float) and not isfinite(value) else value for key, value in row}
             for row in (asdict(cell).items() for cell in self.cells)
         ]
-        said = {"tellall": __version__, "versions": versions(), "sentence": self.sentence}
+        said = {"tellall": self.tellall, "versions": versions(), "sentence": self.sentence}
         return {**said, "p": self.p, "n": self.n, "share": self.share, "cells": cells}
 
     def save(self, path: str | Path) -> Path:

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from tellall.linalg.operators.compose import OnDevice
-from tellall.linalg.operators.linear_operator import HOST, Device, Packed, find_device
-from tellall.linalg.operators.moments import Moments
+from tellall.linalg.operators.linear_operator import HOST, Device, find_device
+from tellall.linalg.operators.moments import Moments, Packed
 from tellall.linalg.posterior.solver import CountProblem, Posterior
 from tellall.linalg.solvers.least_absolute import AbsoluteProblem, LeastAbsolute
 from tellall.linalg.solvers.least_squares import BoxProblem, LeastSquares

@@ -91,7 +91,6 @@ from .protections.concentration import PPercent as PPercent
 from .protections.discrete import DiscreteGaussian as DiscreteGaussian
 from .protections.discrete import Geometric as Geometric
 from .protections.guarantee import Guarantee as Guarantee
-from .protections.guarantee import guarantee_of as guarantee_of
 from .protections.keyed import CellKey as CellKey
 from .protections.keyed import Complement as Complement
 from .protections.magnitudes import MultiplicativeNoise as MultiplicativeNoise
@@ -100,6 +99,7 @@ from .protections.mixture import Corruption as Corruption
 from .protections.profile import PrivacyProfile as PrivacyProfile
 from .protections.protection import Protection as Protection
 from .protections.protection import Unknown as Unknown
+from .protections.protection import guarantee_of as guarantee_of
 from .protections.record_changes import Subsample as Subsample
 from .protections.record_changes import Swapping as Swapping
 from .protections.rounding import Rounding as Rounding

@@ -26,7 +26,6 @@ from tellall.people.codes import Column
 from tellall.people.dataset import Dataset, Public
 from tellall.protections.discrete import Finite
 from tellall.protections.protection import (
-    Exact,
     Noise,
     Protection,
     Sum,
@@ -268,7 +267,7 @@ def _check_equations(statistic: Statistic, people: Dataset, rng: np.random.Gener
 def _check_unit(statistic: Statistic, people: Dataset) -> None:
     """Checks that values in another unit are those of people whose numbers are in that unit."""
     unit = 8.0
-    small = statistic.in_unit(unit, statistic.values(people), Exact())
+    small = statistic.in_unit(unit, statistic.values(people), exact=True)
     if small is not None and people.secret is not None:
         again = small[0].values(replace(people, secret=people.secret / unit))
         law = "in_unit gives the values of a secret in that unit"

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 import tellall as ta
 from tellall.linalg.operators.compose import RowScale, RowSelect
-from tellall.linalg.operators.linear_operator import HOST, Device, LinearOperator, Packed
-from tellall.linalg.operators.moments import Moments
+from tellall.linalg.operators.linear_operator import HOST, Device, LinearOperator
+from tellall.linalg.operators.moments import Moments, Packed
 from tellall.linalg.operators.rowfunction import RowFunction
 from tellall.people.areas import split
 from tellall.people.codes import Bits

@@ -10,9 +10,10 @@ from tellall.linalg.operators.walsh import cells
 from tellall.protections.additive import Laplace
 from tellall.protections.calibrated import Combined, SuLQ, Trivial, WalshNoise, product_labels
 from tellall.protections.discrete import DiscreteGaussian, Geometric
-from tellall.protections.guarantee import Guarantee, guarantee_of
+from tellall.protections.guarantee import Guarantee
 from tellall.protections.keyed import CellKey
 from tellall.protections.profile import gaussian_delta
+from tellall.protections.protection import guarantee_of
 from tellall.protections.record_changes import Subsample, Swapping
 from tellall.protections.rounding import Rounding
 from tellall.protections.suppression import Suppression

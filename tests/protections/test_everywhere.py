@@ -13,11 +13,10 @@ from tellall.protections.additive import Laplace, TruncatedNormal
 from tellall.protections.calibrated import Combined, SuLQ, Trivial, WalshNoise
 from tellall.protections.concentration import Dominance, PPercent
 from tellall.protections.discrete import DiscreteGaussian, Geometric
-from tellall.protections.guarantee import guarantee_of
 from tellall.protections.keyed import CellKey, Complement
 from tellall.protections.magnitudes import MultiplicativeNoise, TopCoding
 from tellall.protections.mixture import Corruption
-from tellall.protections.protection import Exact, Sum, is_random
+from tellall.protections.protection import Exact, Sum, guarantee_of, is_random
 from tellall.protections.record_changes import Subsample, Swapping
 from tellall.protections.rounding import Rounding
 from tellall.protections.suppression import Suppression

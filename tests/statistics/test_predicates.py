@@ -189,7 +189,7 @@ def test_a_risk_can_be_scored():
     attack = ta.reconstruct(ta.publish(people, ta.Predicates("xor", 3)), people.public)
     risk = ta.score(attack, people.secret)
     assert risk.accuracy == 1.0
-    assert set(risk.baselines) == {"majority", "public", "own group", "population"}
+    assert set(risk.baselines) == {"majority", "public", "own group", "population", "together"}
 
 
 def test_golden_row_function_matrices(golden):

@@ -123,7 +123,7 @@ def test_a_risk_of_masks_is_scored_without_a_population_model():
     masks = np.random.default_rng(14).integers(0, 2, (80, 40))
     risk = ta.score(ta.reconstruct(ta.publish(people, ta.SubsetCounts(masks)), people.public), people.secret)
     assert risk.accuracy == 1.0
-    assert set(risk.baselines) == {"majority", "public", "own group"}
+    assert set(risk.baselines) == {"majority", "public", "own group", "together"}
 
 
 def test_an_answer_given_many_times_counts_once():

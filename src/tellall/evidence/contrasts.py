@@ -32,15 +32,15 @@ from itertools import product
 import numpy as np
 import numpy.typing as npt
 
-from tellall.evidence.evidence import Evidence, ReleaseEquations, Rows, System
+from tellall.evidence.evidence import Contrasts, Evidence, InContrasts, ReleaseEquations, Rows, System
 from tellall.linalg.operators.compose import RowSelect, Stack, first_of_each
 from tellall.linalg.operators.diagonal import BlockDiagonal
-from tellall.linalg.operators.linear_operator import Array, IntArray, LinearOperator, Packed
-from tellall.linalg.operators.moments import Moments, subset_rank
+from tellall.linalg.operators.linear_operator import Array, IntArray, LinearOperator
+from tellall.linalg.operators.moments import Moments, Packed, subset_rank
 from tellall.people.dataset import Public
 from tellall.statistics.statistic import COUNT_FLOOR, CellLayout, packed_or_plain
 
-__all__ = ["CELLS", "EVERY", "SIGNS", "CompleteTables", "Contrasts", "meet_intervals", "orthogonal", "say"]
+__all__ = ["CELLS", "EVERY", "SIGNS", "CompleteTables", "meet_intervals", "orthogonal", "say"]
 
 CELLS, SIGNS, EVERY = "cells", "signs", "every"  # no contrasts, those of two-valued columns, all of them
 
@@ -49,23 +49,6 @@ _SAME = 1e-9  # relative: spreads this near are one
 _ODD = 5.0  # a contrast this many standard deviations from the median is not averaged with the others
 
 Mask = npt.NDArray[np.bool_]
-
-
-@dataclass(frozen=True, eq=False)
-class Contrasts:
-    """The equations of complete tables as contrasts.
-
-    Attributes
-    ----------
-    operator, rows
-        A row for every contrast, a column per person (and per value of a categorical secret).
-    covered
-        Which published values the contrasts replace; the others remain.
-    """
-
-    operator: LinearOperator
-    rows: Rows
-    covered: Mask
 
 
 def say(evidence: Evidence, tables: str, *, intervals: bool, pairs: bool = False) -> System | None:
@@ -186,7 +169,7 @@ def orthogonal(levels: int) -> Array:
 
 
 @dataclass(frozen=True, eq=False)
-class CompleteTables:
+class CompleteTables(InContrasts):
     """Published tables that can be expressed as contrasts.
 
     Attributes

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
@@ -18,13 +19,12 @@ from tellall.linalg.operators.linear_operator import HOST, Array, Device, IntArr
 from tellall.linalg.operators.sparse import Sparse
 from tellall.linalg.solvers.solution import Enclosure, Gaps, enclose, row_space
 from tellall.people.codes import Patterns, group_rows
+from tellall.protections.protection import Noise
 from tellall.statistics.numbers import NumberRange, narrowest, power_of_two
 from tellall.statistics.statistic import COUNT_FLOOR, columns_of, labels_among
 
 if TYPE_CHECKING:
     from tellall.evidence.account import Account
-    from tellall.evidence.contrasts import CompleteTables, Contrasts
-    from tellall.protections.protection import Noise
 
 __all__ = [
     "Certain",
@@ -155,6 +155,31 @@ class Facts:
 
 
 @dataclass(frozen=True, eq=False)
+class Contrasts:
+    """The equations of complete tables as contrasts.
+
+    Attributes
+    ----------
+    operator, rows
+        A row for every contrast, a column per person (and per value of a categorical secret).
+    covered
+        Which published values the contrasts replace; the others remain.
+    """
+
+    operator: LinearOperator
+    rows: Rows
+    covered: npt.NDArray[np.bool_]
+
+
+class InContrasts(ABC):
+    """Published values that can be expressed as contrasts."""
+
+    @abstractmethod
+    def contrasts(self, tables: str) -> Contrasts | None:
+        """The contrasts of every table, or of as many as ``tables`` says; None if there are none."""
+
+
+@dataclass(frozen=True, eq=False)
 class ReleaseEquations:
     """The equations of one release.
 
@@ -193,7 +218,7 @@ class ReleaseEquations:
     facts: Facts
     skipped: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
-    tables: CompleteTables | None = None
+    tables: InContrasts | None = None
     columns: IntArray | None = None
     numbers: NumberRange | None = None
     unit: float = 0.0
@@ -233,7 +258,7 @@ class ReleaseEquations:
         return replace(self, index=self.index[seen], rows=self.rows.take(seen))
 
     def contrasts(self, tables: str) -> Contrasts | None:
-        """The contrasts of its complete tables; see `CompleteTables.contrasts`."""
+        """The contrasts of its complete tables; see `InContrasts.contrasts`."""
         said = None if self.tables is None else self.tables.contrasts(tables)
         if said is None or self.columns is None:
             return said

@@ -196,10 +196,13 @@ def _of_numbers(
     counts, noise = count_scale(release, view)
     more = (sums, strangers, skipped)
     found = _equations_in(release, view, device, counts, noise, *more)
-    small = release.statistic.in_unit(found.unit, counts, noise) if found.unit else None
+    if not found.unit:
+        return found
+    small = release.statistic.in_unit(found.unit, counts, exact=noise.assumed.std == 0)
     if small is None:
         return found
-    statistic, counts, law = small
+    statistic, counts = small
+    law = noise.scaled(1 / found.unit)
     again = _equations_in(replace(release, statistic=statistic), view, device, counts, law, *more)
     again = again.times(found.unit)
     rows = replace(again.rows, target=found.rows.target)

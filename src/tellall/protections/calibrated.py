@@ -18,7 +18,6 @@ from tellall.protections.guarantee import (
     REPLACED,
     Guarantee,
     check_budget,
-    number_is_fixed,
     sensitivity_of,
 )
 from tellall.protections.protection import (
@@ -177,7 +176,7 @@ class Trivial(Protection):
 
     def guarantee(self, statistic: Statistic, public: Public, *, delta: float = 1e-6) -> Guarantee | None:
         """The guarantee ε = 0; None if a replaced row may change the number of people, which is published."""
-        if not number_is_fixed(statistic):
+        if not statistic.number_is_fixed:
             return None
         return Guarantee(0.0, 0.0, REPLACED, "does not look at the people")
 
@@ -280,7 +279,7 @@ class WalshNoise(Protection):
         """
         from tellall.protections.profile import gaussian_epsilon
 
-        if not number_is_fixed(statistic):
+        if not statistic.number_is_fixed:
             return None
         prepared = self.prepare(statistic, public)
         assert prepared.products is not None

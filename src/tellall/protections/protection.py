@@ -10,20 +10,17 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from tellall.core.checks import is_whole
+from tellall.core.checks import is_whole, share
 from tellall.core.errors import InvalidInput, invalid
 from tellall.linalg.operators.linear_operator import HOST, Device, IntArray
 from tellall.people.dataset import Dataset, Public
-from tellall.statistics.statistic import CellLayout, Statistic, tables_of
-
-if TYPE_CHECKING:
-    from tellall.protections.guarantee import Guarantee
-    from tellall.statistics.statistic import Equations
+from tellall.protections.guarantee import Guarantee
+from tellall.statistics.statistic import CellLayout, Equations, Statistic, tables_of
 
 __all__ = [
     "Array",
@@ -40,6 +37,7 @@ __all__ = [
     "carry_out",
     "check_count",
     "check_counts",
+    "guarantee_of",
     "is_random",
     "needs_people",
     "noise_of",
@@ -496,6 +494,50 @@ def carry_out(
         seen = replace(context, people=people) if protection.reads_people else context
         values = protection.perturb(values, generator, seen)
     return values
+
+
+def guarantee_of(
+    protections: Protection | Sequence[Protection],
+    statistic: Statistic,
+    public: Public,
+    *,
+    delta: float = 1e-6,
+) -> Guarantee | None:
+    """What these protections promise for this statistic; None if they promise nothing.
+
+    Parameters
+    ----------
+    protections
+        In the order in which they apply.
+    delta
+        If a law promises a whole curve (normal noise), the δ at which its ε is given.
+
+    Notes
+    -----
+    The promise is that of the first protection. Later ones only read values that are already private; if one
+    looks at the people again, nothing is promised. Changes to records, and rounding or suppression before the
+    noise, are not analysed and promise nothing. Shares of the people who satisfy a condition promise nothing
+    either: a replaced row may change how many these are, and with it the noise that is needed.
+
+    The promise is about the values. It covers a release file only if categories and cut points were fixed
+    without looking at the people; otherwise the file publishes these too, without noise.
+
+    Examples
+    --------
+    >>> from tellall.people.dataset import Dataset
+    >>> from tellall.protections.additive import Laplace
+    >>> from tellall.statistics.marginals import Marginals
+    >>> people = Dataset.from_arrays([[0, 1], [1, 1], [1, 0]], secret=[0, 1, 1])
+    >>> print(guarantee_of(Laplace(4.0), Marginals(2), people.public))
+    ε = 1 (one row replaced; Laplace noise on 2 tables)
+    """
+    share("delta", delta, zero=False)
+    if statistic.scale == "fractions" and not statistic.number_is_fixed:
+        return None
+    prepared = prepare(as_protections(protections), statistic, public)
+    if not prepared or any(later.reads_people for later in prepared[1:]):
+        return None
+    return prepared[0].guarantee(statistic, public, delta=delta)
 
 
 def apply(protections: Sequence[Protection], values: Array, rng: Rng = None) -> Array:

@@ -121,6 +121,10 @@ class Among(Inside):
     def units(self, public: Public) -> float:
         return self.statistic.units(self.part(public))
 
+    @property
+    def number_is_fixed(self) -> bool:
+        return isinstance(self.where, Mask)  # a new row may satisfy a condition where the old one did not
+
     def describe(self) -> str:
         return f"{self.statistic.describe()}, {self.whom}"
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -30,9 +29,6 @@ from tellall.statistics.statistic import (
     column_sets,
     say_ways,
 )
-
-if TYPE_CHECKING:
-    from tellall.protections.protection import Noise
 
 __all__ = ["CellNumbers"]
 
@@ -154,9 +150,9 @@ class CellNumbers(Statistic):
                 np.where(np.isfinite(self.factors(totals)), sums * self.factors(totals), np.nan)
             )
 
-    def in_unit(self, unit: float, values: Array, noise: Noise) -> tuple[Statistic, Array, Noise]:
+    def in_unit(self, unit: float, values: Array, *, exact: bool) -> tuple[Statistic, Array]:
         numbers = values.size // (1 + self.counts)
-        return self, np.concatenate([values[:numbers] / unit, values[numbers:]]), noise.scaled(1 / unit)
+        return self, np.concatenate([values[:numbers] / unit, values[numbers:]])
 
     def equations(self, public: Public, values: Array) -> Equations:
         sets = self.sets(public)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,9 +13,6 @@ from tellall.linalg.operators.linear_operator import Array, Dense
 from tellall.people.codes import group_rows
 from tellall.people.dataset import Dataset, Outline, Public
 from tellall.statistics.statistic import Equations, Statistic, check_sets, numbers_of
-
-if TYPE_CHECKING:
-    from tellall.protections.protection import Noise
 
 __all__ = ["Correlations"]
 
@@ -158,15 +154,15 @@ class Correlations(Statistic):
         first_order = self.kind == "correlations" and std > 0
         return "the errors of correlations are taken to first order" if first_order else ""
 
-    def in_unit(self, unit: float, values: Array, noise: Noise) -> tuple[Statistic, Array, Noise] | None:
+    def in_unit(self, unit: float, values: Array, *, exact: bool) -> tuple[Statistic, Array] | None:
         out, count = values / unit, values.size - self.mean - self.variance
         if self.kind == "correlations":
-            if noise.assumed.std > 0:
+            if not exact:
                 return None  # one law cannot be about numbers without a unit and others with one
             out[:count] = values[:count]
         if self.variance:
             out[-1] /= unit
-        return self, out, noise.scaled(1 / unit)
+        return self, out
 
     def equations(self, public: Public, values: Array) -> Equations:
         centred, spread = self._design(public)

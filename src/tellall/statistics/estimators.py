@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -28,9 +28,6 @@ from tellall.statistics.score_rows import (
 )
 from tellall.statistics.statistic import COUNT_FLOOR, Equations, Statistic, check_sets
 from tellall.statistics.terms import Term, find_term
-
-if TYPE_CHECKING:
-    from tellall.protections.protection import Noise
 
 __all__ = ["WEIGHTINGS", "Blocks", "Estimator", "Models"]
 
@@ -325,11 +322,11 @@ class Estimator(Statistic):
             return ""
         return "noisy coefficients of this loss are linearised, and their noise is too large for that"
 
-    def in_unit(self, unit: float, values: Array, noise: Noise) -> tuple[Statistic, Array, Noise] | None:
+    def in_unit(self, unit: float, values: Array, *, exact: bool) -> tuple[Statistic, Array] | None:
         if not isinstance(loss_of(self.loss), Squared):
             return None  # an answer twice as large has no coefficients twice as large
         left = replace(self, tolerance=self.tolerance / unit, spread_within=self.spread_within / unit)
-        return left, values / unit, noise.scaled(1 / unit)
+        return left, values / unit
 
     def equations(self, public: Public, values: Array) -> Equations:
         models = self.models(public)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,9 +14,6 @@ from tellall.people.dataset import Dataset, Outline, Public
 from tellall.statistics.marginals import alike_in, cell_counts, sizes_of
 from tellall.statistics.numbers import NumberFacts
 from tellall.statistics.statistic import Equations, Statistic, Ways, check_ways, column_sets, say_ways
-
-if TYPE_CHECKING:
-    from tellall.protections.protection import Noise
 
 __all__ = ["CellExtremes", "Extremes"]
 
@@ -134,8 +130,8 @@ class Extremes(Statistic):
         found = np.concatenate([least, most])
         return np.where(np.isfinite(found), found, np.nan)
 
-    def in_unit(self, unit: float, values: Array, noise: Noise) -> tuple[Statistic, Array, Noise]:
-        return self, values / unit, noise.scaled(1 / unit)
+    def in_unit(self, unit: float, values: Array, *, exact: bool) -> tuple[Statistic, Array]:
+        return self, values / unit
 
     def equations(self, public: Public, values: Array) -> Equations:
         sets = self.sets(public)

@@ -15,16 +15,8 @@ import numpy.typing as npt
 from tellall.core.checks import is_whole, whole
 from tellall.core.errors import invalid
 from tellall.linalg.operators.compose import OnDevice, RowSelect
-from tellall.linalg.operators.linear_operator import (
-    HOST,
-    Array,
-    Dense,
-    Device,
-    IntArray,
-    LinearOperator,
-    Packed,
-)
-from tellall.linalg.operators.moments import Moments
+from tellall.linalg.operators.linear_operator import HOST, Array, Dense, Device, IntArray, LinearOperator
+from tellall.linalg.operators.moments import Moments, Packed
 from tellall.linalg.operators.rowfunction import RowFunction, row_values
 from tellall.people.codes import Bits, group_rows
 from tellall.people.dataset import Dataset, Outline, Public

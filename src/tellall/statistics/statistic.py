@@ -8,20 +8,18 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
 from math import comb, prod
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from tellall.core.checks import is_whole, whole
 from tellall.core.errors import InvalidInput, invalid
-from tellall.linalg.operators.linear_operator import Array, Device, IntArray, LinearOperator, Packed
+from tellall.linalg.operators.linear_operator import Array, Device, IntArray, LinearOperator
+from tellall.linalg.operators.moments import Packed
 from tellall.people.codes import PACKED
 from tellall.people.dataset import Dataset, Outline, Public
 from tellall.statistics.numbers import NumberFacts
-
-if TYPE_CHECKING:
-    from tellall.protections.protection import Noise
 
 __all__ = [
     "COUNT_FLOOR",
@@ -47,6 +45,14 @@ __all__ = [
     "tables_of",
     "too_large",
 ]
+
+SCALES = ("counts", "fractions")
+Ways = int | tuple[int, ...]  # columns of a table including the secret; several for totals and subtotals
+
+MOST_CELLS = 50_000_000  # of all tables together
+_ASKED = 500  # columns up to which each is looked for in a statistic that does not list its own
+
+Factor = npt.NDArray[np.float32] | Packed  # rows of bits whose products are taken
 
 # The least spread that an attack assumes for a count, even an exact one: an attack that is infinitely sure
 # of whole numbers gets stuck. Chosen among 0.3, 0.2, 0.1, 0.05 on two statsmodels data sets (fair, randhie).
@@ -125,15 +131,6 @@ def labels_among(alike: IntArray, people: IntArray, n: int) -> IntArray:
     out = np.full(n, alike.max(initial=-1) + 1)
     out[people] = alike
     return out
-
-
-SCALES = ("counts", "fractions")
-Ways = int | tuple[int, ...]  # columns of a table including the secret; several for totals and subtotals
-
-MOST_CELLS = 50_000_000  # of all tables together
-_ASKED = 500  # columns up to which each is looked for in a statistic that does not list its own
-
-Factor = npt.NDArray[np.float32] | Packed  # rows of bits whose products are taken
 
 
 class Statistic(ABC):
@@ -278,12 +275,18 @@ class Statistic(ABC):
 
         return {name for name in public.names if occurs(name)}
 
-    def in_unit(self, unit: float, values: Array, noise: Noise) -> tuple[Statistic, Array, Noise] | None:
-        """The statistic, its values and the law of their errors if a real secret is measured in this unit.
+    def in_unit(self, unit: float, values: Array, *, exact: bool) -> tuple[Statistic, Array] | None:
+        """The statistic and its values if a real secret is measured in this unit; errors scale with the unit.
 
         None if they do not simply scale along, or if nobody says how; then they are used as published.
+        ``exact`` says that the values have no errors.
         """
         return None
+
+    @property
+    def number_is_fixed(self) -> bool:
+        """Whether it is about the same number of people if one row is replaced."""
+        return True
 
     def units(self, public: Public) -> float:
         """The factor that turns a published value into a count."""

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from tellall.core.errors import InvalidInput, TellallError
 from tellall.linalg.operators.compose import OnDevice, Partition, RowScale, RowSelect, Stack
 from tellall.linalg.operators.diagonal import BlockDiagonal
-from tellall.linalg.operators.linear_operator import HOST, Dense, Device, LinearOperator, Packed, find_device
-from tellall.linalg.operators.moments import Moments
+from tellall.linalg.operators.linear_operator import HOST, Dense, Device, LinearOperator, find_device
+from tellall.linalg.operators.moments import Moments, Packed
 from tellall.linalg.operators.rowfunction import RowFunction
 from tellall.linalg.operators.sparse import Sparse
 from tellall.testing import check_operator

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from tests.conftest import first_fast
 
 from tellall import InvalidInput, truth_table
-from tellall.linalg.operators.linear_operator import Device, Packed
-from tellall.linalg.operators.moments import Moments
+from tellall.linalg.operators.linear_operator import Device
+from tellall.linalg.operators.moments import Moments, Packed
 from tellall.linalg.operators.rowfunction import RowFunction
 from tellall.statistics.boolean import is_symmetric, split
 from tellall.testing import check_operator

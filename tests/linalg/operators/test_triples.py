@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from tellall.linalg.operators import moments
-from tellall.linalg.operators.linear_operator import HOST, Device, Packed
-from tellall.linalg.operators.moments import Moments
+from tellall.linalg.operators.linear_operator import HOST, Device
+from tellall.linalg.operators.moments import Moments, Packed
 
 ELSEWHERE = Device("strict", strict, strict.Device("device1"), home=strict.Device("CPU_DEVICE"))
 

@@ -18,12 +18,9 @@ from tellall.linalg.operators.linear_operator import (
     Device,
     IntArray,
     LinearOperator,
-    Packed,
-    gram_of_rows,
-    in_chunks,
     stack_columns,
 )
-from tellall.linalg.operators.moments import Moments, upper_triangle
+from tellall.linalg.operators.moments import Moments, Packed, gram_of_rows, in_chunks, upper_triangle
 from tellall.linalg.operators.walsh import inner_products, moebius
 
 __all__ = [

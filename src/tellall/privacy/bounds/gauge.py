@@ -19,13 +19,14 @@ from tellall.people.dataset import Dataset, Public, as_public
 from tellall.privacy.bounds.accuracy_limit import Separation, accuracy_limit, separation
 from tellall.privacy.bounds.prediction import predict
 from tellall.protections.calibrated import SuLQ
-from tellall.protections.guarantee import Guarantee, guarantee_of
+from tellall.protections.guarantee import Guarantee
 from tellall.protections.protection import (
     Noise,
     Protection,
     Rng,
     as_protections,
     as_rng,
+    guarantee_of,
     noise_of,
     prepare,
 )

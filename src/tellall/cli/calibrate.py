@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -32,6 +32,9 @@ from tellall.cli.options import (
 )
 from tellall.core.errors import invalid
 from tellall.core.exits import UNSETTLED
+
+if TYPE_CHECKING:
+    from tellall.report.terminal import PlainConsole
 
 __all__ = [
     "calibrate",
@@ -80,9 +83,9 @@ def calibrate(
     """
     from tellall.audits.families import as_family
     from tellall.audits.plans.asked import How, read_plan
-    from tellall.audits.studies import CalibrationFound, Unanswered, calibrate_plan, shortcomings
+    from tellall.audits.studies import CalibrationFound, Unanswered, calibrate_plan
     from tellall.report.study_page import render_calibration
-    from tellall.report.terminal import PlainConsole, calibration_text, talk_console
+    from tellall.report.terminal import PlainConsole, talk_console
 
     check_page(out)
     talk, page = talk_console(quiet=quiet), PlainConsole(quiet=as_json or quiet)
@@ -115,14 +118,7 @@ def calibrate(
             skipped.append(one)
             continue
         releases.append(one)
-        if isinstance(one, tellall.AreaCalibration):
-            for line in shortcomings(one, chosen.exposed_limit):
-                talk.print(line)
-            if not as_json and not quiet:
-                say(str(one))
-        else:
-            for text in calibration_text(one, chosen.exposed_limit):
-                page.print(text)
+        _tell(one, chosen.exposed_limit, talk, page)
     for unanswered in skipped:
         talk.print(f"{unanswered.name}: no answer: {unanswered.reason}")
     asked = ["--max-advantage", f"{limit:g}", "--family", family, "--draws", str(draws)]
@@ -144,3 +140,23 @@ def calibrate(
     write_study(found, render_calibration, out=out, as_json=as_json, talk=talk)
     if found.skipped or found.shortcomings:
         raise typer.Exit(UNSETTLED)
+
+
+def _tell(
+    found: tellall.Calibration | tellall.AreaCalibration,
+    exposed_limit: int | None,
+    talk: PlainConsole,
+    page: PlainConsole,
+) -> None:
+    """Says what was found for a statistic; ``page`` is silent where only the document is wanted."""
+    from tellall.audits.studies import shortcomings
+    from tellall.report.terminal import calibration_text
+
+    if isinstance(found, tellall.AreaCalibration):
+        for line in shortcomings(found, exposed_limit):
+            talk.print(line)
+        if not page.quiet:
+            say(str(found))
+        return
+    for text in calibration_text(found, exposed_limit):
+        page.print(text)

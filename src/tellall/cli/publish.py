@@ -26,6 +26,7 @@ from tellall.core.errors import invalid
 from tellall.core.records import VERSION
 
 if TYPE_CHECKING:
+    from tellall.audits.plans.plan import Plan
     from tellall.people.counting.stored import Stored
     from tellall.people.dataset import Dataset
 
@@ -61,7 +62,6 @@ def publish(
     import numpy as np
 
     from tellall.audits.plans.asked import How, read_plan
-    from tellall.people.counting.parquet_files import ENDINGS
     from tellall.release.release import publish as make
     from tellall.report.terminal import talk_console
 
@@ -74,22 +74,11 @@ def publish(
             "left out: a release file is about one set of people. Publish each area with ta.publish in Python"
         )
         raise invalid("by", rule, chosen.by)
-    source = data or (chosen.folder or Path()) / chosen.data
-    if stream and source.is_file() and source.suffix.lower() not in ENDINGS:
-        raise invalid("data", "Parquet files, to be streamed", source.name, "Leave --stream out.")
-    names = _numbered(target, len(chosen.planned))
-    for name in names:
-        if name.exists() or name.is_symlink():
-            advice = "Its noise cannot be drawn again: remove it, or choose another name."
-            raise invalid("--out", "a new file", str(name), advice)
+    on_disk = _on_disk(data or (chosen.folder or Path()) / chosen.data, stream=stream)
+    names = _new_files(target, len(chosen.planned))
     made = []
     with progress_bar(talk, "counting people", quiet=quiet) as bar:
-        people: Dataset | Stored
-        if stream or source.is_dir() or ("*" in str(source) and not source.exists()):
-            people = chosen.stored(data, bar)
-        else:
-            people = chosen.dataset(data)
-            chosen.check(people)
+        people = chosen.stored(data, bar) if on_disk else _read(chosen, data)
         for index, entry in enumerate(chosen.planned):
             rng = np.random.default_rng(None if seed is None else [seed, index])
             made.append(make(people, entry.statistic, entry.protections, rng=rng))
@@ -110,7 +99,28 @@ def publish(
     emit(document, as_json=as_json, out=None)
 
 
-def _numbered(target: Path, count: int) -> list[Path]:
-    if count == 1:
-        return [target]
-    return [target.with_name(f"{target.stem}-{number}{target.suffix}") for number in range(1, count + 1)]
+def _on_disk(source: Path, *, stream: bool) -> bool:
+    """Whether people are counted on disk: as it was asked, or since there are many files."""
+    from tellall.people.counting.parquet_files import ENDINGS
+
+    if stream and source.is_file() and source.suffix.lower() not in ENDINGS:
+        raise invalid("data", "Parquet files, to be streamed", source.name, "Leave --stream out.")
+    return stream or source.is_dir() or ("*" in str(source) and not source.exists())
+
+
+def _read(plan: Plan, data: Path | None) -> Dataset | Stored:
+    """The people of a plan, who must be fit for its releases."""
+    people = plan.dataset(data)
+    plan.check(people)
+    return people
+
+
+def _new_files(target: Path, count: int) -> list[Path]:
+    """A file for each release; none of them may exist."""
+    numbered = [target.with_name(f"{target.stem}-{number}{target.suffix}") for number in range(1, count + 1)]
+    names = [target] if count == 1 else numbered
+    for name in names:
+        if name.exists() or name.is_symlink():
+            advice = "Its noise cannot be drawn again: remove it, or choose another name."
+            raise invalid("--out", "a new file", str(name), advice)
+    return names

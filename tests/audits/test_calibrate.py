@@ -22,7 +22,7 @@ def _grid_answer(
     people: ta.Dataset, scales: np.ndarray, limit: float, draws: int, rng: int, decoders: Any
 ) -> float:
     """The least scale of a grid from which on all pass, under calibrate's rule."""
-    setting, limits = Setting(people), Limits(limit, None, ("1",))
+    setting, limits = Setting(people), Limits(limit, None, ("1",), kept=True)
     passed = []
     for scale in scales:
         trial = Trial(setting, (Planned("noisy", PAIRS, (ta.Gaussian(scale),)),), draws, rng)

@@ -18,22 +18,44 @@ from tellall.core import reasons
 from tellall.core.reasons import KINDS, UNSETTLED, WORDS, Reason
 from tellall.linalg.solvers.solution import Status
 from tellall.report.audit_page import render
+from tellall.report.glossary import explain, reason_list
 from tests.report.test_page import outcome
 
 ROOT = Path(__file__).resolve().parents[2]
 LIMITS = Limits(0.05, 0, ("1",))
 
 
-def documented() -> dict[str, tuple[str, str]]:
-    """The codes of the table in the documents, with their verdict and what to look at."""
-    text = (ROOT / "docs" / "reference.md").read_text(encoding="utf-8")
-    section = text.split("### Codes of reasons")[1].split("\n## ")[0]
-    rows = re.findall(r"^\| `([^`]+)` \| (\w+) \| [^|]+ \| ([^|]+) \|$", section, re.MULTILINE)
-    return {code: (word, look_at) for code, word, look_at in rows}
+HEADS = {"Fails": "fail", "For a person to decide": "review", "Remarks": "pass"}
+
+
+def documented() -> dict[str, tuple[str, ...]]:
+    """The codes of the page of reasons: verdict, what it means, what to look at and what to do."""
+    text = (ROOT / "docs" / "reasons.md").read_text(encoding="utf-8")
+    found = {}
+    for part in text.split("\n## ")[1:]:
+        word = HEADS[part.partition("\n")[0]]
+        rows = re.findall(
+            r"^### `([^`]+)`\n\n(.+)\n\n\*Look at\*: (.+)\n\n\*What to do\*: (.+)$", part, re.MULTILINE
+        )
+        found |= {code: (word, *said) for code, *said in rows}
+    return found
 
 
 def test_the_documents_list_every_code_and_no_other():
-    assert documented() == {code: (kind.word, kind.look_at) for code, kind in KINDS.items()}
+    said = reason_list()
+    assert set(said) == set(KINDS)
+    assert documented() == {
+        code: (kind.word, said[code]["means"], kind.look_at, said[code]["do"]) for code, kind in KINDS.items()
+    }
+
+
+@pytest.mark.parametrize("code", KINDS)
+def test_every_code_is_explained(code):
+    topic = explain(code)
+    assert topic.name == code
+    assert topic.what.endswith(reason_list()[code]["means"])
+    assert topic.fix.endswith(reason_list()[code]["do"])
+    assert KINDS[code].word == "pass" or KINDS[code].look_at in topic.why
 
 
 def test_every_code_in_the_source_is_declared_and_every_declared_one_is_used():
@@ -90,7 +112,8 @@ def test_a_verdict_is_what_its_reasons_say(found):
         assert one.sentence in verdict.sentence
         assert one.decided == verdict.decided
         assert one.look_at
-    if not found.settled and not found.contradicted:
+    told = {one.code for one in verdict.remarks}
+    if not found.settled and not found.contradicted and not told & {"linearised", "failed-rehearsal"}:
         assert [one.code for one in verdict.reasons] == [found.status.why[0]]
 
 
@@ -134,13 +157,17 @@ PLANS = {
     "unknown law": ("bit", {"kind": "Marginals", "ways": 2}, [{"kind": "TopCoding", "at": 1}]),
     "cells": ("real", {"kind": "Sums", "ways": 3}, []),
     "pass": ("bit", {"kind": "Marginals", "ways": 1}, [{"kind": "Gaussian", "std": 200.0}]),
+    "told": ("told", {"kind": "Marginals", "ways": 2}, []),
 }
 
 
 def made(kind: str) -> ta.Dataset:
     rng = np.random.default_rng(5)
-    secret = (rng.random(300) < 0.3).astype(int) if kind == "bit" else rng.lognormal(2, 1, 300)
-    return ta.Dataset.from_arrays(rng.integers(0, 3, (300, 3)), secret=secret, names=["a", "b", "c"])
+    columns = rng.integers(0, 3, (300, 3))
+    secret = (rng.random(300) < 0.3).astype(int) if kind != "real" else rng.lognormal(2, 1, 300)
+    if kind == "told":
+        columns[:, 0] = secret
+    return ta.Dataset.from_arrays(columns, secret=secret, names=["a", "b", "c"])
 
 
 def audited(name: str) -> ta.Audit:

@@ -20,18 +20,12 @@ ALARM = 1e-5  # a settled attack that says what it says is called short of it th
 RIGHT = {0.95: 0.93, 0.99: 0.97}  # of the guesses in the bin that begins here
 OUTSIDE = [0, 1, 2, 3]  # the adversary's columns in no table
 
-NOT_YET = {  # what is wrong today, by kind
-    **dict.fromkeys(("one-way tables of 300", "independent secrets"), "the limit lies inside the interval"),
-    **dict.fromkeys(ADVERSARY, "decoders have one prior for everybody"),
-}
-
 
 def kinds(known, slow="worlds"):
     return [
         pytest.param(
             name,
-            marks=[getattr(pytest.mark, slow)]
-            + ([pytest.mark.xfail(reason=NOT_YET[name], strict=True)] if name in NOT_YET else []),
+            marks=getattr(pytest.mark, slow),
             id=name,
         )
         for name in known

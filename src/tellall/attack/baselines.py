@@ -24,12 +24,14 @@ from tellall.statistics.numbers import power_of_two
 from tellall.statistics.statistic import Statistic
 
 __all__ = [
+    "ACCEPTED",
     "BLOCKED",
     "FACTORISED",
     "WALKED",
     "Baseline",
     "baselines",
     "before_any_release",
+    "by_accepted",
     "of_releases",
     "outside",
     "population",
@@ -38,6 +40,7 @@ __all__ = [
     "typical",
 ]
 
+ACCEPTED = "accepted columns"
 FOLDS, FEW_FOLDS = 10, 5
 _SEED = 0  # for models and probes: baselines depend only on people and statistics
 _LEAST, _MOST = 0.001, 0.999  # no baseline is surer than this
@@ -75,7 +78,8 @@ class Baseline:
         What the same model predicts for each real number when the person's own is in the fit, limited to an
         ordinary fit: as if ten people or more were behind each fitted number. None if that is not known, or
         if the fit is a reconstruction (fewer than two people behind each number). This is not a baseline: the
-        difference is what an ordinary fit gives away about the people it was fitted to.
+        difference is what an ordinary fit gives away about the people it was fitted to. Of bits and
+        categories it is the guess, and known only if there really are ten people for each number.
     """
 
     name: str
@@ -167,6 +171,11 @@ def of_releases(
         both = together([*before, *found], truth, secret)
         found += [] if both is None else [both]
     return tuple(found)
+
+
+def by_accepted(public: Public, truth: npt.ArrayLike, secret: Secret, accepted: Sequence[str]) -> Baseline:
+    """Returns the baseline of columns that are accepted to tell the secret: the others with equal values."""
+    return replace(_own_group(public.only(*accepted), _check(truth, public, secret), secret), name=ACCEPTED)
 
 
 def outside(
@@ -443,9 +452,15 @@ def population(
         rank[canonical_order(public, true)] = np.arange(public.n)
         scores, fitted = _left_out(features, groups, own, _folds(true, FEW_FOLDS, rank))
         table = _probabilities(scores, true) if secret.levels else scores
+        if secret.levels and fitted is not None:
+            # a ridge that shrinks many numbers leaves a trace of each person, which a threshold would read
+            ordinary = min(features.shape) <= _ORDINARY * public.n
+            fitted = _probabilities(fitted, true) if ordinary else None
     found = _baseline("population", table, true, secret, public.patterns.index)
     if secret.levels:
-        return found
+        if fitted is None:
+            return found
+        return replace(found, in_sample=secret.guess(fitted[:, 0] if secret.unknowns == 1 else fitted))
     found = found if fitted is None else replace(found, in_sample=fitted[:, 0])
     return found.times(unit)
 

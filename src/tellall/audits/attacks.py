@@ -108,7 +108,9 @@ def attack_all(
     """The findings of a plan on these people: releases, steps, then sets; each is kept once it is there."""
     key = None if kept is None else key_of(plan, dataset)
     order = secrets.token_bytes(32) if kept is None or key is None else kept.derive(key, "order of people")
-    setting = Setting(dataset, plan.device, order, plan.attacker, plan.seed, plan.cells)
+    setting = Setting(
+        dataset, plan.device, order, plan.attacker, plan.seed, plan.cells, plan.accepted_predictors
+    )
     within = limits or plan.limits(dataset)
     alone = jobs_alone(plan)
     sizes = {job: len(_decoders(setting, job)) for job in (*alone, *jobs_together(plan, _all(plan)))}
@@ -219,7 +221,7 @@ def trial_of(setting: Setting, plan: Plan, job: Job) -> Trial:
 
 def named_people(dataset: Dataset, plan: Plan, level: float) -> dict[str, list[dict[str, Any]]]:
     """For each release and all together, the people whom the attack names with this confidence."""
-    setting = Setting(dataset, plan.device, None, plan.attacker, plan.seed)
+    setting = Setting(dataset, plan.device, None, plan.attacker, plan.seed, accepted=plan.accepted_predictors)
     named: dict[str, list[dict[str, Any]]] = {}
     jobs = [job for job in jobs_alone(plan) if job.role == "alone"]
     jobs += [job for job in jobs_together(plan, range(len(plan.releases))) if job.role == "together"]

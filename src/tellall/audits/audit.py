@@ -132,7 +132,10 @@ def _by_one(
 ) -> Audit:
     """The audit of a plan with one attacker."""
     if plan.by is not None:
-        return audit_areas(dataset, plan, progress, workers=workers, kept=kept, name=name, command=command)
+        of_areas = audit_areas(
+            dataset, plan, progress, workers=workers, kept=kept, name=name, command=command
+        )
+        return replace(of_areas, predictors=plan.tells_secret(dataset))
     found = attack_all(dataset, plan, workers, kept, progress, each=each)
     findings = tuple(finding for finding in found if finding.job.role != "step")
     return Audit(
@@ -145,6 +148,7 @@ def _by_one(
         proved=proved_together([finding for finding in findings if isinstance(finding, Finding)]),
         differences=differences(dataset.public, plan, findings),
         rules=compared_rules(dataset, plan.releases, plan.seed, plan.cells),
+        predictors=plan.tells_secret(dataset),
     )
 
 

@@ -15,7 +15,7 @@ from tellall.audits.outcome import Outcome, Promised
 from tellall.audits.plans.attacker import INSIDER, Attacker
 from tellall.audits.sweep import Word, untried_decoders
 from tellall.audits.trial import Planned, Setting, Trial, check_decoders, seed_of, strongest, untried
-from tellall.audits.verdict import Limits, Verdict, judge, judge_outcome, sensitive_codes
+from tellall.audits.verdict import Limits, Verdict, judge, sensitive_codes
 from tellall.core.amounts import amount, counted, digits, gain
 from tellall.core.checks import above_zero, whole
 from tellall.core.errors import NoAnswer, TooLittlePower, invalid
@@ -224,7 +224,7 @@ def calibrate(
         raise invalid("statistic", "a statistic such as Marginals(3)", statistic)
     tried = check_decoders(decoders, dataset.n, draws, dataset.levels)
     share = limit / _unit(setting, statistic)
-    limits = Limits(share, exposed_limit, sensitive_codes(dataset, sensitive))
+    limits = Limits(share, exposed_limit, sensitive_codes(dataset, sensitive), kept=True)
     first = _start(setting, statistic, kind) if start is None else above_zero("start", start)
     seen: dict[float, tuple[Outcome, ...]] = {}
     history: list[Evaluation] = []
@@ -290,7 +290,7 @@ def _measure(trial: Trial, decoders: Sequence[str], limits: Limits) -> tuple[Out
     ways = trial.ways(decoders)
     for way in sorted(ways, key=_rank):
         found[way] = trial.run(way, tried=len(ways))
-        if judge_outcome(way, found[way], limits).word != "pass":
+        if judge([(outcome.protection, outcome) for outcome in found.values()], limits).word != "pass":
             break
     return tuple(found[way] for way in ways if way in found)
 

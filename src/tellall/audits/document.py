@@ -36,6 +36,7 @@ from tellall.audits.verdict import (
     judge,
     judge_area,
     judged_areas,
+    with_predictors,
     with_rules,
 )
 from tellall.core import files
@@ -182,7 +183,8 @@ class Audit(WithFigures):
     area, the worst first. ``proved`` has the people proved by any set of releases; None: the most that one
     set proves. ``remedy`` is the cheapest change that passes, and ``culprits`` says what each part of the
     plan adds and who is exposed; None if nobody looked. ``differences`` are pairs of releases about different
-    people; ``rules`` is what the agencies' rules for sums would have said. With several attackers the audit
+    people; ``rules`` is what the agencies' rules for sums would have said, and ``predictors`` what public
+    columns tell of the secret by themselves. With several attackers the audit
     is that of the worst; ``attackers`` has a line for each. ``record`` says when it was made and from which
     files, see `record_of`; None if there is none.
     """
@@ -201,6 +203,7 @@ class Audit(WithFigures):
     attackers: tuple[AttackerFound, ...] = ()
     record: Origin | None = None
     rules: ComparedRules | None = None
+    predictors: tuple[Reason, ...] = ()
 
     @property
     def found(self) -> tuple[Finding, ...]:
@@ -232,9 +235,10 @@ class Audit(WithFigures):
     def verdict(self) -> Verdict:
         """Pass, review or fail, with a sentence: never better than that of any set of releases.
 
-        If the attacks pass but a cell that the p % rule passes does not hold, a person has to decide.
+        If the attacks pass but a cell that the p % rule passes does not hold, a person has to decide; so they
+        have if a public column tells the secret by itself, which is said first.
         """
-        return with_rules(self.attacks, self.rules)
+        return with_predictors(with_rules(self.attacks, self.rules), self.predictors)
 
     @cached_property
     def attacks(self) -> Verdict:

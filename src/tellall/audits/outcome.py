@@ -275,7 +275,7 @@ class Outcome(Record):
     advantage: Annotated[float, Meaning("Accuracy beyond the strongest baseline."), _OfAll()]
     interval: Annotated[
         tuple[float, float],
-        Meaning("Of the advantage, corrected for the number of decoders tried on the same releases."),
+        Meaning("Of the advantage; its lower end is corrected for the attacks tried on the same releases."),
         _OfAll(),
     ]
     found: Annotated[
@@ -312,6 +312,11 @@ class Outcome(Record):
         Meaning("Proved alone or exposed, by value: those whose own record the release gives away."),
         _Drawn(lambda draw: draw.risk.learnt_by_value, mean_counts, sum_counts),
     ]
+    known_anyway: Annotated[
+        Counts,
+        Meaning("Proved alone or surely guessed to have what a baseline gave with 0.95 or more; by value."),
+        _Drawn(lambda draw: draw.risk.known_by_value, mean_counts, sum_counts),
+    ] = field(default_factory=dict)
     exposed: Annotated[
         dict[str, Counts],
         Meaning("People exposed, by confidence and by value."),
@@ -461,6 +466,23 @@ class Outcome(Record):
         return tuple(recovery(self.wrong, self.people, alpha) for alpha in ALPHAS) if self.wrong else ()
 
     @property
+    def beyond_public(self) -> float | None:
+        """The upper end of the advantage over the better of majority and public columns; None: not known.
+
+        Below zero an ordinary guess, without any release, is surely better than the attack.
+        """
+        return None if self.hits is None else self.hits.most_beyond(("majority", "public"))
+
+    def fitted_as_well(self, limit: float) -> bool:
+        """Whether an ordinary model, fitted to everybody, gains as much, or this gains surely less beyond it.
+
+        Then what is gained is that a model is nearer to the people it was fitted to, which gives away no
+        single person. False where that is not known.
+        """
+        beyond = None if self.hits is None else self.hits.beyond_fit
+        return beyond is not None and (beyond[0] <= 0 or beyond[1] <= limit)
+
+    @property
     def advantage_share(self) -> float:
         """The advantage as a share of people or of a real secret's error, in-sample fit left out."""
         if self.in_sample:
@@ -543,7 +565,8 @@ class Outcome(Record):
         draws = [_Draw(attack, risk) for attack, risk in zip(attacks, risks, strict=True)]
         first, real = risks[0], not risks[0].secret.levels
         guessed = {name: off == 0 for name, off in first._baseline_off.items()}
-        hits = None if real else Hits.of([risk.right for risk in risks], guessed)
+        fit = None if first._fitted_off is None else first._fitted_off == 0
+        hits = None if real else Hits.of([risk.right for risk in risks], guessed, fit)
         chance = CHANCE / (tried * first.ways)
         whole = Total.of_reals(risks, chance) if hits is None else Total.of([hits], chance)
         measured = {name: part.draws([part.draw(one) for one in draws]) for name, part in _parts(_Drawn)}

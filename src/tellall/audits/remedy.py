@@ -205,6 +205,7 @@ def _of_set(places: Sequence[Place], piece: _Piece, releases: tuple[Planned, ...
         ways = tuple(dict.fromkeys(way for one in trials for way in one.ways(piece.decoders)))
         each = {way: zip(*(one.attacks(way) for one in trials), strict=True) for way in ways}
         for drawn in draws:
+            strongest: tuple[str, list[Outcome]] | None = None
             for decoder in ways:
                 if decoder.partition(", ")[0] != _QUICK and drawn >= piece.slow:
                     continue
@@ -220,7 +221,11 @@ def _of_set(places: Sequence[Place], piece: _Piece, releases: tuple[Planned, ...
                     )
                     for trial, attack in zip(trials, next(each[decoder]), strict=True)
                 ]
-                yield drawn, decoder, _verdict(name, places, outcomes, piece)
+                yield drawn, decoder, _verdict(name, places, outcomes, piece, strongest=False)
+                if strongest is None or _gained(outcomes) > _gained(strongest[1]):
+                    strongest = decoder, outcomes
+            if strongest is not None:
+                yield drawn, strongest[0], _verdict(name, places, strongest[1], piece, strongest=True)
     except StopIteration:  # nothing is random: one draw is all there is
         return
     except TellallError as error:
@@ -228,10 +233,18 @@ def _of_set(places: Sequence[Place], piece: _Piece, releases: tuple[Planned, ...
         yield drawn, decoder, Verdict(said, (Reason("not-attacked", said, name),))
 
 
-def _verdict(name: str, places: Sequence[Place], outcomes: Sequence[Outcome], piece: _Piece) -> Verdict:
+def _gained(outcomes: Sequence[Outcome]) -> float:
+    """How much an attack on all places gains."""
+    people = sum(one.people for one in outcomes)
+    return sum(one.people * one.share_gained[0] for one in outcomes) / people
+
+
+def _verdict(
+    name: str, places: Sequence[Place], outcomes: Sequence[Outcome], piece: _Piece, *, strongest: bool
+) -> Verdict:
     """The verdict on one draw: on all people and, if the places are areas, on each of them."""
     tried = len(piece.decoders)
-    whole = judge_outcome(name, together(outcomes, tried), piece.limits)
+    whole = judge_outcome(name, together(outcomes, tried), piece.limits, strongest=strongest)
     if not piece.areas:
         return whole
     areas = [

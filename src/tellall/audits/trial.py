@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from tellall.attack.baselines import Baseline, before_any_release, of_releases, prior_of
+from tellall.attack.baselines import Baseline, before_any_release, by_accepted, of_releases, prior_of
 from tellall.attack.prove.proof import EFFORT, Proof
 from tellall.attack.reconstruct.attack import Reconstruction, reconstruct_releases
 from tellall.attack.reconstruct.decoders import DECODERS, TRIED
@@ -153,7 +153,8 @@ class Setting:
 
     Baselines are functions of people, statistics and what the attacker knows, so they are computed once. With
     a random ``key`` outcomes keep who is proved, shuffled by it. ``seed`` decides whom the attacker knows,
-    ``rules`` what cells of numbers must keep.
+    ``rules`` what cells of numbers must keep, ``accepted`` which public
+    columns may tell the secret.
     """
 
     def __init__(
@@ -164,6 +165,7 @@ class Setting:
         attacker: Attacker = INSIDER,
         seed: int = 0,
         rules: CellRules = USUAL_RULES,
+        accepted: Sequence[str] = (),
     ) -> None:
         if not isinstance(people, Dataset):
             raise invalid("dataset", "a Dataset", type(people).__name__, "Make one with ta.read.")
@@ -172,13 +174,15 @@ class Setting:
         if not isinstance(attacker, Attacker):
             raise invalid("attacker", "one of Plan.attackers", attacker)
         self.people, self.device, self.key, self.rules = people, device, key, rules
+        self.accepted = tuple(accepted)
         self.truth = people.secret
         self.secret = Secret.of(people.levels)
         self.attacker, self.stand = attacker, attacker.stand(people, seed)
         self._computed: list[tuple[Statistic, Computed]] = []
         self._cells: list[tuple[Statistic, NumberCells | None]] = []
         self._whose = "" if attacker.knows_all else f" of {attacker} {seed}"
-        known = people.memory.setdefault(f"populations{self._whose}", [])
+        also = "".join(f" {name!r}" for name in self.accepted)
+        known = people.memory.setdefault(f"populations{self._whose}{also}", [])
         self._populations: list[tuple[tuple[Statistic, ...], tuple[Baseline, ...]]] = known
         self.shared = SharedSystem()
 
@@ -195,7 +199,11 @@ class Setting:
             with one_thread():
                 known[key] = before_any_release(public, truth[judged], self.secret)
         found: tuple[Baseline, ...] = known[key]
-        return found
+        listed = [name for name in self.accepted if name in view.names]
+        if not listed or not self.secret.levels:
+            return found
+        public = view if judged.size == view.n else view.take(judged)
+        return (*found, by_accepted(public, truth[judged], self.secret, listed))
 
     def judged(self, statistics: Sequence[Statistic]) -> IntArray:
         """The people on whom attacks on these statistics are judged, by row in the attacker's view."""

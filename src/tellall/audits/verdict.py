@@ -3,11 +3,15 @@
 ======  ==============================================================================================
 fail    the advantage's interval lies above the limit, more people with a sensitive value are proved
         alone or exposed than allowed, or a published cell of numbers gives a contributor away (`CellRules`)
-review  the limit lies inside the interval, an answer is not settled, people are proved as a group to have
-        a sensitive value, sure guesses are unreliable or luck explains them, something was not attacked,
-        a cell of numbers is for a person to decide, or one that the agencies' p % rule passes does not hold
+review  the strongest attack gains something and the limit lies inside its interval, or is below an ordinary
+        guess; a public column tells the secret, an answer is not settled, people are proved as a group to
+        have a sensitive value, sure guesses are unreliable, something was not attacked, a cell of numbers
+        is for a person to decide, or one that the agencies' p % rule passes does not hold
 pass    none of these
 ======  ==============================================================================================
+
+Whoever is known anyway, since a baseline gives their value with 0.95 or more, is not learnt from a release.
+What no person could decide anything about is a remark.
 """
 
 from __future__ import annotations
@@ -23,7 +27,7 @@ from tellall.audits.measures.risk import LEVELS
 from tellall.audits.outcome import Outcome
 from tellall.core.amounts import count_of, counted, digits, percent, points
 from tellall.core.errors import invalid
-from tellall.core.reasons import KINDS, WORDS, Reason, worst_reason
+from tellall.core.reasons import KINDS, WORDS, Reason, Remark, worst_reason
 from tellall.core.records import WRITTEN, Meaning, Record, written_of
 from tellall.core.text import one_line
 from tellall.people.dataset import Dataset
@@ -41,6 +45,7 @@ __all__ = [
     "sensitive_codes",
     "sensitive_of",
     "with_cells",
+    "with_predictors",
     "with_rules",
 ]
 
@@ -50,6 +55,8 @@ _FIT = (
 )
 Word = Literal["pass", "review", "fail"]
 _NOT_PROOF = "That these attacks fail does not prove that every attack would."
+_BELOW = -0.02  # an attack surely worse by more than an ordinary guess is no answer about the release
+_TESTED = {"linearised", "failed-rehearsal"}  # doubts about confidences that do not matter if nobody is sure
 
 
 @dataclass(frozen=True)
@@ -64,6 +71,7 @@ class Verdict(Record):
     reasons: Annotated[
         tuple[Reason, ...], Meaning("Why it is no pass; those that the sentence is about come first.")
     ] = ()
+    remarks: Annotated[tuple[Remark, ...], Meaning("What is worth knowing and decides nothing.")] = ()
 
     def __post_init__(self, *written: Any) -> None:
         """Documents from before there were reasons have the word and what decided alone."""
@@ -100,7 +108,8 @@ class Verdict(Record):
     @classmethod
     def from_json(cls, plain: Mapping[str, Any]) -> Verdict:
         """The verdict that `as_json` gave."""
-        return cls(plain["sentence"], tuple(map(Reason.from_json, plain["reasons"])))
+        remarks = tuple(Remark(**each) for each in plain.get("remarks", ()))
+        return cls(plain["sentence"], tuple(map(Reason.from_json, plain["reasons"])), remarks)
 
     def __str__(self) -> str:
         return f"{self.word}: {self.sentence}"
@@ -133,11 +142,15 @@ class Limits:
         counted.
     sensitive
         The codes of the values that must not be learned; None: all of them.
+    kept
+        Whether the limit on the advantage must be seen to be kept, by every attack: an interval that reaches
+        above it is no pass, whatever explains it. For calibrations, which choose by it.
     """
 
     advantage: float
     exposed: int | None = 0
     sensitive: tuple[str, ...] | None = None
+    kept: bool = False
 
     def count(self, people: Mapping[str, float]) -> float:
         """How many of the people, counted by value, have a sensitive one."""
@@ -172,9 +185,9 @@ def sensitive_codes(dataset: Dataset, sensitive: Sequence[str] | None) -> tuple[
     return tuple(str(dataset.meaning.index(value)) for value in sensitive)
 
 
-def judge_outcome(name: str, found: Outcome, limits: Limits) -> Verdict:
-    """The verdict on one attack."""
-    verdict = with_cells(_judge_found(name, found, limits), found.cells)
+def judge_outcome(name: str, found: Outcome, limits: Limits, *, strongest: bool = True) -> Verdict:
+    """The verdict on one attack; whether it is the strongest of those on the same releases."""
+    verdict = with_cells(_judge_found(name, found, limits, strongest), found.cells)
     if not found.undecided or "search-not-finished" in [one.code for one in verdict.reasons[:1]]:
         return verdict
     left = count_of(found.undecided, "person", "people")
@@ -192,8 +205,8 @@ def with_cells(verdict: Verdict, cells: Sequence[Reason]) -> Verdict:
     if worst is not None and WORDS.index(worst.word) > verdict.rank:
         kept = "" if verdict.word == "pass" else verdict.sentence
         first = sorted(new, key=lambda one: one is not worst)
-        return Verdict(f"{said} {kept}".strip(), (*first, *verdict.reasons))
-    return Verdict(f"{verdict.sentence} {said}".strip(), (*verdict.reasons, *new))
+        return replace(verdict, sentence=f"{said} {kept}".strip(), reasons=(*first, *verdict.reasons))
+    return replace(verdict, sentence=f"{verdict.sentence} {said}".strip(), reasons=(*verdict.reasons, *new))
 
 
 def with_rules(verdict: Verdict, rules: ComparedRules | None) -> Verdict:
@@ -201,13 +214,32 @@ def with_rules(verdict: Verdict, rules: ComparedRules | None) -> Verdict:
     if verdict.word != "pass" or rules is None or not rules.broken:
         return verdict
     said = rules.sentence
-    return Verdict(f"{verdict.sentence} {said}", (Reason("cells-known-together", said),))
+    return replace(
+        verdict, sentence=f"{verdict.sentence} {said}", reasons=(Reason("cells-known-together", said),)
+    )
 
 
-def _judge_found(name: str, found: Outcome, limits: Limits) -> Verdict:
-    """The verdict on what one attack found out."""
+def with_predictors(verdict: Verdict, told: Sequence[Reason]) -> Verdict:
+    """The verdict with what public columns tell by themselves said first, and no better than review."""
+    if not told:
+        return verdict
+    said = " ".join(one.sentence for one in told)
+    return replace(verdict, sentence=f"{said} {verdict.sentence}", reasons=(*told, *verdict.reasons))
+
+
+def _judge_found(name: str, found: Outcome, limits: Limits, strongest: bool) -> Verdict:
+    """The verdict on what one attack found out, with its remarks."""
+    verdict = _decided(name, found, limits, strongest)
+    known = {one.code for one in verdict.reasons}
+    kept = tuple(one for one in _remarks(name, found, limits, strongest) if one.code not in known)
+    said = " ".join([verdict.sentence, *(one.sentence for one in kept)])
+    return replace(verdict, sentence=said, remarks=kept)
+
+
+def _decided(name: str, found: Outcome, limits: Limits, strongest: bool) -> Verdict:
+    """The verdict on what one attack found out, without remarks."""
     proved, exposed = limits.count(found.proved_alone), limits.count(found.exposed[f"{LEVELS[0]:g}"])
-    reasons = tuple(_failing(name, found, limits)) or tuple(_to_review(name, found, limits))
+    reasons = tuple(_failing(name, found, limits)) or tuple(_to_review(name, found, limits, strongest))
     if not reasons:
         return Verdict(f"{_passed(name, found, limits)} {_NOT_PROOF}")
     people = f" With a sensitive value: {_people_learnt(proved, exposed)}" if proved or exposed else ""
@@ -229,21 +261,29 @@ def _failing(name: str, found: Outcome, limits: Limits) -> Iterator[Reason]:
         yield Reason("people-proved" if proved else "people-exposed", said, name)
 
 
-def _to_review(name: str, found: Outcome, limits: Limits) -> Iterator[Reason]:
+def _to_review(name: str, found: Outcome, limits: Limits, strongest: bool) -> Iterator[Reason]:
     """Why a person has to decide about an attack within the limits."""
-    _, low, high = found.share_gained
+    gained, low, high = found.share_gained
     grouped, luck = limits.count(found.proved_group), found.luck
     if found.contradicted:
         said = f"“{name}” does not describe these people: it proves things that are not true of them."
         yield Reason("proofs-contradicted", said, name)
-    if high > limits.advantage:
+    asked = limits.kept or (strongest and gained > 0 and not found.fitted_as_well(limits.advantage))
+    if asked and high > limits.advantage:
         said = (
             f"{_gain(name, found)} With this many people, {_what_is_counted(found)} could be anything from "
             f"{_more(low, found)} to {_more(high, found)}; the limit, "
             f"{_in_100(limits.advantage, found.real)}, lies between."
         )
         yield Reason("limit-inside-interval", said, name)
-    if not found.settled and not found.contradicted:
+    beyond = found.beyond_public if strongest else None
+    if beyond is not None and beyond < _BELOW:
+        said = (
+            f"The attack on “{name}” is right about fewer people than guessing by public columns alone, "
+            f"surely {_in_100(-beyond, False)} fewer. It says little about what the release gives away."
+        )
+        yield Reason("below-baseline", said, name)
+    if not found.settled and not found.contradicted and not _harmless_doubt(found, limits):
         yield Reason(found.status.why[0], _doubt(name, found, high <= limits.advantage), name)
     if limits.exposed is None:  # people are not counted
         return
@@ -253,12 +293,9 @@ def _to_review(name: str, found: Outcome, limits: Limits) -> Iterator[Reason]:
             "everybody in a published cell has it. A person has to decide whether that harms them."
         )
         yield Reason("people-proved-as-group", said, name)
-    if luck.unreliable:
+    if luck.unreliable and not luck.explained:
         said = f"In “{name}” sure guesses are unreliable: {_luck(found)}."
         yield Reason("sure-guesses-unreliable", said, name)
-    elif luck.sure and luck.explained:
-        said = f"Luck explains the sure guesses of “{name}”, so they expose nobody: {_luck(found)}."
-        yield Reason("luck-explains-sure-guesses", said, name)
     if found.undecided > found.loose:
         left = count_of(found.undecided - found.loose, "person", "people")
         said = (
@@ -266,6 +303,47 @@ def _to_review(name: str, found: Outcome, limits: Limits) -> Iterator[Reason]:
             "values are published that few secrets can be expected to fit."
         )
         yield Reason("search-not-finished", said, name)
+
+
+def _remarks(name: str, found: Outcome, limits: Limits, strongest: bool) -> Iterator[Remark]:
+    """What is worth knowing about an attack and decides nothing."""
+    gained, _, high = found.share_gained
+    as_well = found.fitted_as_well(limits.advantage)
+    if strongest and high > limits.advantage and (gained <= 0 or as_well):
+        said = (
+            f"With {count_of(found.people, 'person', 'people')}, an advantage of up to "
+            f"{_in_100(high, found.real)} cannot be excluded."
+        )
+        if gained > 0:
+            said = (
+                f"{said} An ordinary model gains about as much: any is nearer to the people it was fitted "
+                "to, which gives away no single person."
+            )
+        yield Remark("limit-inside-interval", said, name)
+    if not found.settled and not found.contradicted and _harmless_doubt(found, limits):
+        said = (
+            f"How sure the attack on “{name}” is cannot be trusted "
+            f"({found.status.advice or 'untested'}), but it is sure of nobody beyond luck."
+        )
+        yield Remark(found.status.why[0], said, name)
+    if limits.exposed is None:  # people are not counted
+        return
+    if anyway := limits.count(found.known_anyway):
+        said = (
+            f"{count_of(anyway, 'person', 'people')} with a sensitive value "
+            f"{'is' if anyway == 1 else 'are'} known anyway, with or without the release."
+        )
+        yield Remark("known-anyway", said, name)
+    if found.luck.sure and found.luck.explained:
+        said = f"Luck explains the sure guesses of “{name}”, so they expose nobody: {_luck(found)}."
+        yield Remark("luck-explains-sure-guesses", said, name)
+
+
+def _harmless_doubt(found: Outcome, limits: Limits) -> bool:
+    """Whether confidences that may be off do not matter, since nobody is sure beyond luck."""
+    tested = bool(found.status.why) and _TESTED.issuperset(found.status.why)
+    idle = not found.luck.sure or found.luck.explained
+    return tested and idle and found.share_gained[2] <= limits.advantage
 
 
 def judge(
@@ -291,14 +369,31 @@ def judge(
         Why cells of numbers of what could not be attacked do not pass.
     """
     of_cells = all_reasons([*(outcome.cells for _, outcome in found), cells])
-    judged = [(judge_outcome(name, outcome, limits), outcome) for name, outcome in found]
+    first = _strongest(found)
+    judged = [
+        (judge_outcome(name, outcome, limits, strongest=outcome is first[name]), outcome)
+        for name, outcome in found
+    ]
     judged.sort(key=lambda pair: (pair[0].rank, _weight(pair[1], limits)), reverse=True)
     verdict = with_cells(_judge_attacks(judged, limits, not_attacked, sensitive or {}), of_cells)
     known, more = {one.code for one in verdict.reasons}, dict[str, Reason]()
     for one in (reason for other, _ in judged for reason in other.reasons if not reason.cells):
         if one.code not in known:
             more.setdefault(one.code, one)
-    return replace(verdict, reasons=(*verdict.reasons, *more.values()))
+    said = {one.code: one for other, _ in reversed(judged) for one in other.remarks}
+    reasons = (*verdict.reasons, *more.values())
+    decided = {one.code for one in reasons}
+    remarks = tuple(one for code, one in said.items() if code not in decided)
+    return replace(verdict, reasons=reasons, remarks=remarks)
+
+
+def _strongest(found: Sequence[tuple[str, Outcome]]) -> dict[str, Outcome]:
+    """The attack with the largest advantage on each set of releases, by its name."""
+    most: dict[str, Outcome] = {}
+    for name, outcome in found:
+        if name not in most or outcome.share_gained[0] > most[name].share_gained[0]:
+            most[name] = outcome
+    return most
 
 
 def _judge_attacks(
@@ -323,7 +418,7 @@ def _judge_attacks(
         worst = Verdict(said, (whole, *(one for one in worst.reasons if not one.cells)))
     if worst.word != "pass":
         said = " ".join(filter(None, [worst.sentence, together, missing]))
-        return Verdict(said, (*worst.reasons, *left))
+        return replace(worst, sentence=said, reasons=(*worst.reasons, *left))
     if left:
         limit = _in_100(limits.advantage, by.real)
         stayed = f"What could be attacked stayed below the limit of {limit}"

@@ -174,6 +174,8 @@ def audit(
     workers = Workers(1 if jobs < 0 and chosen.device != "cpu" else jobs or 1, cluster)
     if not force:
         _refuse_too_much(asked)
+    for one in chosen.tells_secret(people):  # said before anything is attacked
+        talk.print(one.sentence)
     context.with_resource(only_writer(folder))
     shown = AuditShown(folder, talk, people.n, by_area=chosen.by is not None, quiet=quiet)
     result = shown.watch(

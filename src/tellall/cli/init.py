@@ -61,6 +61,7 @@ def init(
     made = draft(table, _relative(plan, people), secret=secret, drop_gaps=drop_gaps, kind=kind, seed=seed)
     files.write_text(plan, made.text)
     for line in (
+        *made.told,
         f"Wrote {plan}: secret {made.secret}, {count_of(len(made.public), 'public column')}.",
         *(f"Left out {reason}" for reason in made.left_out),
         f"Check it, then run: tellall audit {plan}",
@@ -74,6 +75,7 @@ def init(
         "secret": made.secret,
         "public": list(made.public),
         "left_out": list(made.left_out),
+        "tells_secret": list(made.told),
     }
     emit(document, as_json=as_json, out=None)
 

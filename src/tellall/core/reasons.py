@@ -1,4 +1,4 @@
-"""Reasons: why a verdict is no pass, or an answer is not settled, each by a stable code.
+"""Reasons: why a verdict is no pass, or an answer is not settled, each by a stable code; and remarks.
 
 Codes decide, and sentences only say: no part of tellall reads a sentence back.
 """
@@ -8,20 +8,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, cast
 
 from tellall.core.records import WRITTEN, Meaning, Record
 
-__all__ = ["KINDS", "UNSETTLED", "WORDS", "Kind", "Reason", "worst_reason"]
+__all__ = ["KINDS", "UNSETTLED", "WORDS", "Kind", "Reason", "Remark", "worst_reason"]
 
 WORDS = ("pass", "review", "fail")  # the words of verdicts, the worst last
 
 
 @dataclass(frozen=True)
 class Kind:
-    """One kind of reason: the verdict that it gives, what decided in a few words, and what to look at."""
+    """One kind of reason: the verdict that it gives, what decided in a few words, and what to look at.
 
-    word: Literal["review", "fail"]
+    With "pass" it decides nothing, and is only ever a remark.
+    """
+
+    word: Literal["pass", "review", "fail"]
     decided: str
     look_at: str
 
@@ -88,6 +91,11 @@ KINDS: Mapping[str, Kind] = MappingProxyType(
             "minima and maxima of small cells",
             "Leave out minima and maxima, or merge the cells.",
         ),
+        "public-tells-secret": Kind(
+            "review",
+            "a public column tells the secret",
+            "Take the column out of `public`, or accept it (accepted_predictors).",
+        ),
         "proofs-contradicted": Kind(
             "review",
             "proofs contradicted",
@@ -105,10 +113,10 @@ KINDS: Mapping[str, Kind] = MappingProxyType(
         "sure-guesses-unreliable": Kind(
             "review", "sure guesses unreliable", "How often guesses of each confidence were right."
         ),
-        "luck-explains-sure-guesses": Kind(
+        "below-baseline": Kind(
             "review",
-            "luck explains sure guesses",
-            "Whether so many guesses would be sure of other people too.",
+            "attack below the baseline",
+            "Whether the release is about these people, and what an ordinary guess knows beyond it.",
         ),
         "search-not-finished": Kind(
             "review", "search not finished", "Attack these releases with a larger proof effort."
@@ -152,6 +160,14 @@ KINDS: Mapping[str, Kind] = MappingProxyType(
             "minima and maxima",
             "Can anybody tell whose it is? A policy can allow minima and maxima (cells.extremes).",
         ),
+        "known-anyway": Kind(
+            "pass", "known anyway", "Nothing: a baseline gives their value, with or without the release."
+        ),
+        "luck-explains-sure-guesses": Kind(
+            "pass",
+            "luck explains sure guesses",
+            "Nothing: guesses as sure would be right as often of other people.",
+        ),
     }
 )
 _PLACES = {code: place for place, code in enumerate(KINDS)}
@@ -181,7 +197,7 @@ class Reason(Record):
         self,
     ) -> Annotated[Literal["review", "fail"], Meaning("The verdict that it gives."), WRITTEN]:
         """The verdict that it gives: "review" or "fail"."""
-        return KINDS[self.code].word
+        return cast(Literal["review", "fail"], KINDS[self.code].word)
 
     @property
     def decided(self) -> str:
@@ -202,6 +218,15 @@ class Reason(Record):
     def from_json(cls, plain: Mapping[str, Any]) -> Reason:
         """The reason that `as_json` gave."""
         return cls(**{name: plain[name] for name in ("code", "sentence", "release", "cells", "of")})
+
+
+@dataclass(frozen=True)
+class Remark(Record):
+    """What is worth knowing and decides nothing: a code, as reasons have, and a sentence."""
+
+    code: Annotated[str, Meaning("One of the codes that the documents list.")]
+    sentence: str = field(compare=False)
+    release: Annotated[str, Meaning("What was published, by name; empty: all of it.")] = ""
 
 
 def worst_reason(reasons: tuple[Reason, ...]) -> Reason | None:

@@ -1,4 +1,4 @@
-"""What the words on a page mean, read from `words.toml`: the one list that `explain` and the pages use."""
+"""What words and codes mean, read from `words.toml` and `reasons.toml`: what `explain` and the pages use."""
 
 from __future__ import annotations
 
@@ -10,12 +10,14 @@ from importlib.resources import files
 from typing import Any
 
 from tellall.core.errors import invalid
+from tellall.core.reasons import KINDS
 from tellall.release import catalogue
 
 __all__ = [
     "Topic",
     "explain",
     "legend",
+    "reason_list",
     "topic_names",
     "word_list",
 ]
@@ -44,6 +46,12 @@ def word_list() -> dict[str, Any]:
     return tomllib.loads(files("tellall.report").joinpath("words.toml").read_text(encoding="utf-8"))
 
 
+@cache
+def reason_list() -> dict[str, Any]:
+    """The tables of `reasons.toml`: what each code of a reason means, and what to do."""
+    return tomllib.loads(files("tellall.report").joinpath("reasons.toml").read_text(encoding="utf-8"))
+
+
 def legend(*names: str) -> dict[str, str]:
     """The short definitions of these words, for a page's legend.
 
@@ -58,11 +66,11 @@ def legend(*names: str) -> dict[str, str]:
 def topic_names() -> list[str]:
     """Every word that can be explained."""
     listed = word_list()
-    return [*listed["words"], *listed["see"], *_kinds()]
+    return [*listed["words"], *listed["see"], *KINDS, *_kinds()]
 
 
 def explain(name: str) -> Topic:
-    """The topic of this name. A statistic or protection is explained by its own docstring.
+    """The topic of this name: a word, the code of a reason, or a kind of statistic or protection.
 
     Examples
     --------
@@ -76,16 +84,39 @@ def explain(name: str) -> Topic:
     key = listed["see"].get(key, key)
     if key in listed["words"]:
         said = listed["words"][key]
-        return Topic(key, said["what"], said["why"], said["fix"], listed["sources"][said["read"]])
+        word = Topic(key, said["what"], said["why"], said["fix"], listed["sources"][said["read"]])
+        if name.strip().lower() not in KINDS:
+            return word
+        code = _of_code(name.strip().lower())  # a word and a code are spelt alike
+        return Topic(
+            code.name,
+            f"{word.what} {code.what}",
+            f"{code.why} {word.why}",
+            f"{word.fix} {code.fix}",
+            f"{word.read} {code.read}",
+        )
+    if key in KINDS:
+        return _of_code(key)
     for kind, made in _kinds().items():
         if kind.lower() == key:
             return _of_class(kind, made)
-    names = topic_names()
-    raise invalid("topic", f"one of {', '.join(names)}", name, catalogue.nearest(name, names).strip())
+    words = [one for one in topic_names() if one not in KINDS]
+    rule = f"the code of a reason, or one of {', '.join(words)}"
+    raise invalid("topic", rule, name, catalogue.nearest(name, topic_names()).strip())
 
 
 def _kinds() -> dict[str, type]:
     return {**catalogue.kinds("statistic"), **catalogue.kinds("protection")}
+
+
+def _of_code(code: str) -> Topic:
+    kind, said = KINDS[code], reason_list()[code]
+    what = {
+        "fail": f"It makes the verdict fail. What to look at: {kind.look_at}",
+        "review": f"It is for a person to decide. What to look at: {kind.look_at}",
+        "pass": "It is a remark and decides nothing.",
+    }
+    return Topic(code, said["means"], what[kind.word], said["do"], "docs/reasons.md of this project.")
 
 
 def _of_class(name: str, kind: type) -> Topic:

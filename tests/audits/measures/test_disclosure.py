@@ -74,13 +74,13 @@ def population(seed: int) -> tuple[ta.Dataset, np.ndarray]:
 def masks_of(public, table) -> list[np.ndarray]:
     """The people of each row of a table that is shown."""
     alike = public.patterns.counts[public.patterns.index]
-    if table["by"] == "people alike in public":
+    if table.by == "people alike in public":
         reach = {"1": (1, 1), "2 to 4": (2, 4), "5 to 9": (5, 9), "10 or more": (10, public.n)}
         each = {value: (alike >= low) & (alike <= high) for value, (low, high) in reach.items()}
     else:
-        at = public.names.index(table["by"])
+        at = public.names.index(table.by)
         each = {label: public.codes[at] == code for code, label in enumerate(public.columns[at].labels)}
-    return [np.any([each[value] for value in row["values"]], axis=0) for row in table["rows"]]
+    return [np.any([each[value] for value in row.values], axis=0) for row in table.rows]
 
 
 @pytest.mark.parametrize("seed", POPULATIONS)
@@ -93,10 +93,10 @@ def test_an_integer_programme_finds_nobody_in_who_is_given_away(seed):
     total = (np.ones(sizes.size, dtype=bool), int(learnt.sum()), int(learnt.sum()))
     shown, rows = [total], []
     for table in tables:
-        for row, mask in zip(table["rows"], masks_of(public, table), strict=True):
-            assert (row["people"], row["learnt"]) == (int(mask.sum()), int((mask & learnt).sum()))
+        for row, mask in zip(table.rows, masks_of(public, table), strict=True):
+            assert (row.people, row.learnt) == (int(mask.sum()), int((mask & learnt).sum()))
             rows.append(np.isin(kinds, index[mask]))
-            shown.append((rows[-1], row["learnt"], row["learnt"]))
+            shown.append((rows[-1], row.learnt, row.learnt))
     cells = [kinds == kind for kind in kinds]
     values = [
         np.isin(kinds, index[public.codes[at] == code])

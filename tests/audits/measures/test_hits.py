@@ -68,10 +68,10 @@ def test_more_draws_narrow_the_interval():
     assert many[1] - many[0] < one[1] - one[0]
 
 
-def test_a_correction_for_several_decoders_widens_the_interval():
+def test_a_correction_for_several_decoders_lowers_the_lower_end_alone():
     tally = tally_of(400, 2, 5)[0]
     narrow, wide = Total.of([tally]).interval, Total.of([tally], chance=0.05 / 3).interval
-    assert wide[0] < narrow[0] < narrow[1] < wide[1]
+    assert wide[0] < narrow[0] < narrow[1] == wide[1]
 
 
 def test_the_strongest_baseline_is_chosen_on_all_people_not_area_by_area():
@@ -115,3 +115,23 @@ def test_areas_in_which_all_is_alike_have_an_interval_together():
 def test_no_tally_has_no_total():
     with pytest.raises(InvalidInput):
         Total.of([])
+
+
+def test_what_is_gained_beyond_a_fit_is_counted_over_draws():
+    order = np.arange(100)
+    draws, usual, fitted = [order < 70, order < 80], order < 60, order < 75
+    found = Hits.of(draws, {"majority": usual}, fitted)
+    assert found.beyond_fit is not None
+    assert found.beyond_fit[0] == 0.0
+    assert 0 < found.beyond_fit[1] < 0.2
+    assert Hits.of(draws, {"majority": usual}).beyond_fit is None
+    assert Hits.from_json(json.loads(json.dumps(asdict(found)))) == found
+
+
+def test_the_best_of_majority_and_public_is_what_an_attack_must_reach():
+    order = np.arange(1000)
+    found = Hits.of(
+        [order < 700], {"majority": order < 600, "public": order < 800, "population": order < 900}
+    )
+    assert -0.1 < found.most_beyond(("majority", "public")) < -0.07
+    assert found.most_beyond(("median",)) == float("inf")

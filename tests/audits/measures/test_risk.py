@@ -58,12 +58,20 @@ def test_sure_guesses_have_three_times_the_odds_of_any_baseline():
 def test_what_luck_explains_exposes_nobody(attack):
     """A baseline at .949 and an attack at .951 make nobody exposed, however many are guessed right."""
     reconstruction, secret = attack
-    nearly = told(secret, 0.998)
+    nearly = told(secret, 0.949)
     risk = ta.score(reconstruction, secret, [nearly])
     assert risk.luck.right <= risk.luck.sure
-    if risk.luck.sure:
-        assert risk.luck.explained
+    assert risk.luck.explained
     assert risk.exposed == 0
+
+
+def test_whom_a_baseline_knows_is_known_anyway(attack):
+    """From a chance of 0.95 on, whatever the odds of the attack."""
+    reconstruction, secret = attack
+    for chance, anyway in ((0.9499, False), (0.95, True), (0.998, True)):
+        risk = ta.score(reconstruction, secret, [told(secret, chance)])
+        assert (sum(risk.known_by_value.values()) > 0) == (anyway and bool(risk._surer(0.95).any()))
+        assert not (anyway and risk.sure().any())
 
 
 def test_a_baseline_sure_of_the_wrong_value_does_not_hide_anybody(attack):
@@ -192,3 +200,31 @@ def test_bad_questions_are_refused(attack):
             ta.score(*attack, wrong)
     with pytest.raises(ta.InvalidInput, match="reconstruction must be"):
         ta.score(None, attack[1])
+
+
+def with_rule(exceptions: int, n: int = 120):
+    """A secret that a public column tells but for some people, and 11 other columns."""
+    rng = np.random.default_rng(12)
+    column = (rng.random(n) < 0.35).astype(int)
+    secret = column.copy()
+    secret[:exceptions] ^= 1
+    return ta.Dataset.from_arrays(np.column_stack([column, rng.integers(0, 2, (n, 11))]), secret)
+
+
+@pytest.mark.parametrize("exceptions", [0, 2])
+def test_what_everybody_knew_is_not_disclosed_and_exceptions_are(exceptions):
+    """Tables of other columns prove nearly everybody: only exceptions were not known before."""
+    people = with_rule(exceptions)
+    attributes = [(f"a{one}", f"a{other}") for one in range(1, 12) for other in range(1, one)]
+    attack = ta.reconstruct(ta.publish(people, ta.Marginals(3, attributes)), people.public)
+    risk = ta.score(attack, people.secret)
+    rule, alone = np.arange(people.n) >= exceptions, risk._proved == "alone"
+    known = risk._proved == "known"
+    assert attack.proved.sum() > 100
+    assert known[rule].sum() > 100
+    assert (risk._expected[alone] < 0.95).all()
+    assert alone[rule].sum() <= exceptions  # nobody follows the rule surely where somebody alike breaks it
+    assert not risk.exposed_people()[rule].any()
+    assert not known[~rule].any()
+    assert sum(risk.known_by_value.values()) >= known.sum()
+    assert sum(risk.learnt_by_value.values()) == alone.sum() >= (attack.proved & ~rule).sum()

@@ -60,7 +60,8 @@ def gain_interval(
     largest
         The most that one person can gain or lose.
     chance
-        How often the interval may miss.
+        Twice how often the lower end may miss; it is smaller where several attacks were tried. The upper end
+        always has the usual chance: it says what cannot be excluded of this attack.
 
     Notes
     -----
@@ -88,17 +89,20 @@ def gain_interval(
 
         mean = float(numbers @ values) / people
         variance = float(numbers @ (values - mean) ** 2) / people**2 + draw_variance
-        half = -float(ndtri(chance / 2)) * math.sqrt(variance)
-        return mean - half, mean + half
+        below, above = (-float(ndtri(each / 2)) * math.sqrt(variance) for each in (chance, CHANCE))
+        return mean - below, mean + above
     weights, errors = _resamples(tuple(numbers.tolist()))
     step = max(1, _AT_ONCE // values.size)
     sums = [weights[begin : begin + step] @ values for begin in range(0, len(weights), step)]
     means = np.concatenate(sums) / people + math.sqrt(draw_variance) * errors
-    low, high = (float(end) for end in np.quantile(means, [chance / 2, 1 - chance / 2]))
+    low, high = (float(end) for end in np.quantile(means, [chance / 2, 1 - CHANCE / 2]))
     if people - int(numbers.max()) >= _FEW or largest == 0:
         return low, high
     won, lost = (float(numbers @ np.maximum(sign * values, 0.0)) / largest for sign in (1, -1))
-    least, most = exact_interval(min(won, people), min(lost, people), people, chance)
+    least, most = (
+        exact_interval(min(won, people), min(lost, people), people, each)[end]
+        for end, each in enumerate((chance, CHANCE))
+    )
     return min(low, least * largest), max(high, most * largest)
 
 

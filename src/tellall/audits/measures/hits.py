@@ -39,16 +39,19 @@ class Hits:
     gains
         For each baseline, pairs: in how many more draws than the baseline the attack was right, and how many
         people have that number.
+    fit
+        The same pairs for an ordinary fit to people with everybody in it; empty where that is not known.
     """
 
     people: int
     right: tuple[int, ...]
     baselines: Mapping[str, int]
     gains: Mapping[str, tuple[tuple[int, int], ...]]
+    fit: tuple[tuple[int, int], ...] = ()
 
     @classmethod
-    def of(cls, right: Sequence[Mask], baselines: Mapping[str, Mask]) -> Hits:
-        """The hits, from who was guessed right by the attack in each draw and by each baseline.
+    def of(cls, right: Sequence[Mask], baselines: Mapping[str, Mask], fit: Mask | None = None) -> Hits:
+        """The hits, from who was guessed right by the attack in each draw, by each baseline and by a fit.
 
         Examples
         --------
@@ -62,6 +65,7 @@ class Hits:
             right=tuple(int(count) for count in attack.sum(axis=1)),
             baselines={name: int(mask.sum()) for name, mask in baselines.items()},
             gains={name: _histogram((attack - mask).sum(axis=0)) for name, mask in baselines.items()},
+            fit=() if fit is None else _histogram((attack - fit).sum(axis=0)),
         )
 
     @property
@@ -85,6 +89,27 @@ class Hits:
         lost = sum(max(-gain, 0) * count for gain, count in pairs) / self.draws
         return exact_interval(won, lost, self.people, 2 * chance)[0]  # one of its two ends
 
+    def most_beyond(self, names: Sequence[str]) -> float:
+        """The upper end of the advantage over the best of these baselines; infinite if none is known."""
+        known = [name for name in names if name in self.baselines]
+        if not known:
+            return math.inf
+        return self._most(self.gains[max(known, key=lambda name: self.baselines[name])])
+
+    @property
+    def beyond_fit(self) -> tuple[float, float] | None:
+        """How much more is right than by an ordinary fit to all, with its upper end; None: not known."""
+        if not self.fit:
+            return None
+        point = sum(gain * count for gain, count in self.fit) / self.draws / self.people
+        return point, self._most(self.fit)
+
+    def _most(self, pairs: Sequence[tuple[int, int]]) -> float:
+        """The upper end of the mean of these gains."""
+        gains = {gain / self.draws: count for gain, count in pairs}
+        variance = _over_draws(self.right) / self.people**2
+        return gain_interval(list(gains), list(gains.values()), draw_variance=variance)[1]
+
     @classmethod
     def from_json(cls, plain: Mapping[str, Any]) -> Hits:
         """The hits that were written as plain data."""
@@ -93,6 +118,7 @@ class Hits:
             tuple(int(count) for count in plain["right"]),
             {name: int(count) for name, count in plain["baselines"].items()},
             {name: tuple((int(g), int(c)) for g, c in pairs) for name, pairs in plain["gains"].items()},
+            tuple((int(g), int(c)) for g, c in plain.get("fit", ())),
         )
 
 

@@ -17,7 +17,7 @@ from tellall.audits.measures.counts import Counts, mean_counts
 __all__ = ["Proofs"]
 
 Codes = npt.NDArray[np.uint16]
-_GROUP, _ALONE = 1, 2
+_STATES = ("known", "group", "alone")  # the later outweighs the earlier where attacks are joined
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,8 +29,8 @@ class Proofs:
     levels
         How many values the secret has.
     codes
-        An array for each draw: 0 for a person who is not proved, else 1 + 2 × value, one more where the
-        person is proved alone.
+        An array for each draw: 0 for a person who is not proved, else 1 + 3 × value where they were known
+        anyway, one more where they are proved as a group, and two more where they are proved alone.
 
     Notes
     -----
@@ -46,7 +46,9 @@ class Proofs:
     def of(
         cls, kinds: Sequence[npt.NDArray[np.str_]], truth: npt.NDArray[Any], levels: int, key: bytes
     ) -> Proofs:
-        """The proofs of each draw, from "alone", "group" or "" for each person, shuffled by the key.
+        """The proofs of each draw, from a state for each person, or "", shuffled by the key.
+
+        The states are "alone", "group" and "known": proved alone, but known anyway.
 
         Examples
         --------
@@ -56,9 +58,9 @@ class Proofs:
         ({'0': 0, '1': 1}, {'0': 1, '1': 0})
         """
         order = np.random.default_rng(np.frombuffer(key, dtype=np.uint32)).permutation(truth.size)
-        value = 2 * truth.astype(np.uint16)
+        value, few = len(_STATES) * truth.astype(np.uint16), len(_STATES)
         coded = [
-            np.where(kind == "alone", value + _ALONE, np.where(kind == "group", value + _GROUP, 0))
+            np.select([kind == one for one in _STATES], [value + at for at in range(1, few + 1)], 0)
             for kind in kinds
         ]
         return cls(levels, tuple(each[order].astype(np.uint16) for each in coded))
@@ -86,15 +88,16 @@ class Proofs:
     @property
     def alone(self) -> Counts:
         """How many people are proved alone, by value; the mean over draws."""
-        return self._by_value(_ALONE)
+        return self._by_value("alone")
 
     @property
     def group(self) -> Counts:
         """How many people are proved as a group and not alone, by value; the mean over draws."""
-        return self._by_value(_GROUP)
+        return self._by_value("group")
 
-    def _by_value(self, kind: int) -> Counts:
-        numbers = [np.bincount(each, minlength=2 * self.levels + 1)[kind::2] for each in self.codes]
+    def _by_value(self, state: str) -> Counts:
+        few, at = len(_STATES), 1 + _STATES.index(state)
+        numbers = [np.bincount(each, minlength=few * self.levels + 1)[at::few] for each in self.codes]
         return mean_counts(
             [dict(zip(map(str, range(self.levels)), row.tolist(), strict=True)) for row in numbers]
         )

@@ -10,7 +10,7 @@ from typing import Any, overload
 import numpy as np
 import numpy.typing as npt
 
-from tellall.attack.baselines import Baseline, typical
+from tellall.attack.baselines import ACCEPTED, Baseline, typical
 from tellall.attack.baselines import baselines as all_baselines
 from tellall.attack.reconstruct.attack import Reconstruction
 from tellall.attack.secret import Code, Secret
@@ -29,6 +29,7 @@ __all__ = ["LEVELS", "NUMBER", "Mask", "Risk", "risks_of", "score", "strongest_w
 
 LEVELS = (0.95, 0.99)  # confidences at which people are counted as exposed
 NUMBER = "number"  # the one value under which people with real secrets are counted
+_KNOWN = 0.95  # the chance from which a value that a baseline gives is known anyway
 _ODDS = 3.0  # how many times the strongest baseline's odds a sure guess must have
 _NOTHING_LEARNT = 1e-3
 
@@ -64,8 +65,8 @@ class Risk(InNotebook):
     _expected: Array  # the largest probability that a baseline gives to the attack's guess
     _narrowest: Array  # for a real secret the half-width of the narrowest baseline's interval
     _baseline_off: Mapping[str, Array]
-    _proved: npt.NDArray[np.str_]  # "alone", "group" or ""
-    _fitted_off: Array | None = None  # for a real secret, how far an ordinary fit to everybody is off
+    _proved: npt.NDArray[np.str_]  # "alone", "group", "known" (alone, but known anyway) or ""
+    _fitted_off: Array | None = None  # how far an ordinary fit to everybody is off
     contradicted: bool = False  # a proof that the truth contradicts: the release is about other people
     ways: int = 1
     tried: int = 1
@@ -128,7 +129,11 @@ class Risk(InNotebook):
         That fit is the population baseline's model without leaving anybody out. If it is no nearer than the
         strongest baseline, or not known, this is the `gain`.
         """
-        if self._fitted_off is None or self._fitted_off.mean() >= self._baseline_off[self.baseline].mean():
+        if (
+            self.secret.levels
+            or self._fitted_off is None
+            or self._fitted_off.mean() >= self._baseline_off[self.baseline].mean()
+        ):
             return self.gain
         return self._fitted_off - self._off
 
@@ -149,7 +154,8 @@ class Risk(InNotebook):
     def sure(self, level: float = LEVELS[0]) -> Mask:
         """Who is guessed with this confidence and at least three times the strongest baseline's odds.
 
-        For a real secret: whose 95 % interval is at most a third as wide as the narrowest baseline's.
+        Whoever is known anyway is not among them. For a real secret: whose 95 % interval is at most a third
+        as wide as the narrowest baseline's.
         """
         if not 0.5 <= level <= 1:
             raise invalid("level", "a confidence from 0.5 to 1", level)
@@ -158,6 +164,10 @@ class Risk(InNotebook):
 
             wider = float(ndtri(0.5 + level / 2)) / NORMAL
             return np.asarray(wider * self._confidence <= self._narrowest / _ODDS)
+        return self._surer(level) & (self._expected < _KNOWN)
+
+    def _surer(self, level: float) -> Mask:
+        """Who is guessed with this confidence and odds, known anyway or not."""
         chance = np.minimum(self._confidence, 1 - 1e-15)
         odds, usual = chance / (1 - chance), self._expected / (1 - self._expected)
         return np.asarray((self._confidence >= level) & (odds >= _ODDS * usual))
@@ -188,7 +198,7 @@ class Risk(InNotebook):
 
     @property
     def proved_alone(self) -> int:
-        """How many people are proved, but not by a single cell in which everybody is alike."""
+        """How many people are proved, not by a single cell of people all alike, and were not known anyway."""
         return int((self._proved == "alone").sum())
 
     @property
@@ -210,6 +220,18 @@ class Risk(InNotebook):
     def learnt_by_value(self) -> dict[str, int]:
         """The people who are proved alone or exposed at confidence 0.95, by the value of their secret."""
         return self._by_value((self._proved == "alone") | self.exposed_people())
+
+    @property
+    def known_by_value(self) -> dict[str, int]:
+        """The people known anyway, by the value of their secret.
+
+        They are proved alone, or guessed surely and rightly, to have a value that a baseline gave with a
+        chance of 0.95 or more: the release does not disclose it.
+        """
+        if not self.secret.levels:
+            return self._by_value(np.zeros(self.n, dtype=bool))
+        sure = self.right & self._surer(LEVELS[0]) & (self._expected >= _KNOWN) & (self._proved == "")
+        return self._by_value((self._proved == "known") | sure)
 
     @property
     def exposed_by_value(self) -> dict[str, int]:
@@ -426,6 +448,12 @@ def _risk_of_codes(
     if isinstance(attack.secret, Code):
         proved = _proofs(attack, attack.secret)[judged]
     contradicted = bool(((proved != "") & (guess != truth)).any())
+    expected = np.max([baseline.chance_of(guess) for baseline in baselines], axis=0)
+    proved = np.where((proved == "alone") & (expected >= _KNOWN), "known", proved)
+    for one in baselines:
+        if one.name == ACCEPTED:  # what the curator accepts is known of groups too
+            proved = np.where((proved == "group") & (one.chance_of(guess) >= _KNOWN), "known", proved)
+    fitted = [one.in_sample for one in baselines if one.in_sample is not None]
     return Risk(
         secret=attack.secret,
         baselines={name: 1 - float(errors.mean()) for name, errors in off.items()},
@@ -434,10 +462,11 @@ def _risk_of_codes(
         _guess=guess,
         _off=attack.secret.error(guess, truth),
         _confidence=confidence,
-        _expected=np.max([baseline.chance_of(guess) for baseline in baselines], axis=0),
+        _expected=expected,
         _narrowest=np.zeros(0),
         _baseline_off=off,
         _proved=np.full(truth.size, "") if contradicted else proved,
+        _fitted_off=attack.secret.error(fitted[0], truth) if fitted else None,
         contradicted=contradicted,
     )
 

@@ -17,6 +17,7 @@ from tellall.core.text import escape_marks, one_line
 from tellall.people.columns import DEFAULT_BINS, Bins, encode, is_missing
 from tellall.people.cuts import is_number_text
 from tellall.people.dataset import Dataset, Public, unknown_name
+from tellall.people.predictors import predictors
 from tellall.statistics.statistic import numbers_of
 
 __all__ = [
@@ -39,12 +40,13 @@ _FEWEST_PARTS = 4
 
 @dataclass(frozen=True)
 class Draft:
-    """The text of a plan and what was chosen in it."""
+    """The text of a plan, what was chosen in it, and what public columns tell of the secret."""
 
     text: str
     secret: str
     public: tuple[str, ...]
     left_out: tuple[str, ...]
+    told: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -168,6 +170,7 @@ def draft(
     people = read()  # says what is wrong with the secret, if anything is
     people = read(bins=_coarser(people)) if _coarser(people) else people
     cuts = {c.name: c.cut_texts for c in people.public.columns if c.cuts}
+    told = tuple(one.sentence for one in predictors(people))
     text = _TEMPLATE.format(
         version=VERSION,
         data=toml_text(data),
@@ -176,6 +179,7 @@ def draft(
         kind=_kind(people.meaning, kind),
         meaning=_meaning(people.meaning) if people.levels else "real numbers",
         public=",\n".join(f"  {toml_text(name)}" for name in kept),
+        told="".join(f"# {one_line(sentence, 200)}\n" for sentence in told),
         left_out="".join(f"# left out: {one_line(reason, 200)}\n" for reason in left_out),
         by='# by = "county"       ' if by is None else f"by = {toml_text(by)}  ",
         known='# known = ["age", "sex"]  ' if known is None else f"known = {as_toml_value(list(known))}  ",
@@ -185,7 +189,7 @@ def draft(
         seed=seed,
         releases="\n".join(_releases(people)),
     )
-    return Draft(text, chosen, tuple(kept), tuple(left_out))
+    return Draft(text, chosen, tuple(kept), tuple(left_out), told)
 
 
 def _releases(people: Dataset) -> list[str]:
@@ -314,9 +318,10 @@ data = {data}
 secret = {secret}  # the column nobody should learn about a person: {meaning}
 {kind}{gaps}
 # The columns an attacker may know about everybody.
-{left_out}public = [
+{told}{left_out}public = [
 {public},
 ]
+# accepted_predictors = ["ward"]  # public columns that may tell the secret by themselves
 {by}# a public column: everything is published separately for each of its values
 {known}# what the attacker knows of them; all by default
 

@@ -58,12 +58,17 @@ class Place:
 
 def places_of(dataset: Dataset, plan: Plan) -> list[Place]:
     """Everybody; with ``by`` in the plan, each area that can be attacked."""
+    accepted = plan.accepted_predictors
     if plan.by is None:
-        setting = Setting(dataset, plan.device, None, plan.attacker, plan.seed, plan.cells)
+        setting = Setting(dataset, plan.device, None, plan.attacker, plan.seed, plan.cells, accepted)
         return [Place(None, np.arange(dataset.n), setting)]
     attacker = plan.attacker.in_areas(plan.by)
     return [
-        Place(area.name, area.people, Setting(area.dataset, plan.device, None, attacker, seed))
+        Place(
+            area.name,
+            area.people,
+            Setting(area.dataset, plan.device, None, attacker, seed, accepted=accepted),
+        )
         for area, seed in ((area, area.seed(plan.seed)) for area in split(dataset, plan.by))
         if too_small(area) is None
     ]

@@ -26,6 +26,7 @@ from tellall.audits.trial import Planned
 from tellall.audits.verdict import Limits, sensitive_codes
 from tellall.core import files
 from tellall.core.errors import TellallError, invalid
+from tellall.core.reasons import Reason
 from tellall.core.records import VERSION, outdated, read
 from tellall.core.text import one_line, said
 from tellall.core.work import Progress
@@ -37,6 +38,7 @@ from tellall.people.columns import AS_NUMBER, Bins
 from tellall.people.counting.stored import Stored, scan
 from tellall.people.cuts import is_number_text
 from tellall.people.dataset import Dataset
+from tellall.people.predictors import predictors
 from tellall.protections.protection import as_protections, prepare
 from tellall.release import catalogue
 from tellall.release.release import Release
@@ -129,6 +131,8 @@ class Plan:
         not counted.
     sensitive
         The values of the secret that must not be learned; None: all but the most common one.
+    accepted_predictors
+        Public columns that may tell the secret by themselves; see `tells_secret`.
     cells
         What published cells of numbers must keep, whatever attacks find.
     repeats
@@ -172,6 +176,7 @@ class Plan:
     drop_gaps: bool = False
     kind: str | None = None
     bands: tuple[Bands, ...] = ()
+    accepted_predictors: tuple[str, ...] = ()
 
     @property
     def attacker(self) -> Attacker:
@@ -263,6 +268,7 @@ class Plan:
             drop_gaps=document.drop_gaps,
             kind=document.kind,
             bands=told,
+            accepted_predictors=tuple(document.accepted_predictors),
         )
 
     @classmethod
@@ -340,6 +346,11 @@ class Plan:
         """What the releases may give away about these people."""
         return Limits(self.limit, self.exposed_limit, sensitive_codes(dataset, self.sensitive))
 
+    def tells_secret(self, dataset: Dataset) -> tuple[Reason, ...]:
+        """What public columns tell of the secret by themselves, before anything is published."""
+        found = predictors(dataset, self.accepted_predictors)
+        return tuple(Reason("public-tells-secret", one.sentence) for one in found)
+
     def attackable(self, dataset: Dataset) -> Plan:
         """The plan for these people; releases that no attack on such a secret can use are not checked."""
         if dataset.levels == 0:
@@ -379,6 +390,15 @@ class Plan:
             (f"attacker “{one.name}”: known" if one.name else "known", rule_in(error, "known"))
             for one in self.attackers
             for error in one.unknown_columns(dataset.public)
+        ]
+        found += [
+            (
+                f"accepted_predictors.{index}",
+                f"must be a public column; got '{short(name)}'."
+                f"{catalogue.nearest(name, dataset.public.names)}",
+            )
+            for index, name in enumerate(self.accepted_predictors)
+            if name not in dataset.public.names
         ]
         for entry in self.releases:
             where = f"release “{entry.name}”"
@@ -422,6 +442,7 @@ class Plan:
             "limit": self.limit,
             "exposed_limit": self.exposed_limit,
             "sensitive": None if self.sensitive is None else list(self.sensitive),
+            "accepted_predictors": list(self.accepted_predictors),
             "cells": self.cells.as_json(),
             "repeats": self.repeats,
             "seed": self.seed,

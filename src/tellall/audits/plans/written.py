@@ -142,6 +142,9 @@ class PlanDocument(_Strict):
         list[str | int] | None,
         Field(min_length=1, description="The values that must stay secret; default all but the commonest."),
     ] = None
+    accepted_predictors: Annotated[
+        list[Text], Field(description="Public columns that may tell the secret by themselves.")
+    ] = []
     cells: Annotated[PlanCells, Field(description="What cells of sums, means and extremes must keep.")] = (
         PlanCells()
     )

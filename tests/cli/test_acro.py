@@ -27,13 +27,13 @@ OUTPUTS, PEOPLE = str(MADE / "outputs"), str(MADE / "people.csv")
 
 @pytest.fixture(scope="module")
 def audited(tmp_path_factory):
-    """Three of the outputs, audited: the exit code and the folder."""
+    """Four of the outputs, audited: the exit code and the folder."""
     from tellall import cli
 
     home = tmp_path_factory.mktemp("acro")
     shutil.copytree(OUTPUTS, home / "outputs")
     record = json.loads((home / "outputs" / "results.json").read_text())
-    few = ("output_0", "output_4", "output_6", "2ndary_risk_summary_csv-DONT_RELEASE")
+    few = ("output_0", "output_3", "output_4", "output_6", "2ndary_risk_summary_csv-DONT_RELEASE")
     record["results"] = {name: record["results"][name] for name in few}
     (home / "outputs" / "results.json").write_text(json.dumps(record))
     command = [
@@ -64,7 +64,8 @@ def test_every_output_has_a_verdict(audited):
     document = read_audit((folder / "audit.json").read_text())
     rows = {row.name: row for row in document.findings}
     assert rows["output_4"].outcome == "found"
-    assert rows["output_6"].reason == "not checked: a table of means, not of counts"
+    assert rows["output_3 (mean)"].reason == "not checked: a table of means, not of counts"
+    assert "output_6" not in rows  # means of another column
     assert rows["all releases together"].role == "together"
     assert not any("DONT_RELEASE" in name for name in rows)
     assert [column.name for column in document.data.columns] == ["region", "job"]
@@ -79,7 +80,7 @@ def test_the_record_is_one_of_acro(audited):
     ours = record["results"]
     assert set(ours["output_4"]) == set(theirs["results"]["output_1"])
     assert {one["status"] for one in ours.values()} <= {"pass", "review", "fail"}
-    assert ours["output_6"]["status"] == "review"
+    assert ours["output_3 (mean)"]["status"] == "review"
     assert ours["all_outputs_together"]["status"] == "review"
     for one in ours.values():
         for file in one["files"]:
@@ -109,7 +110,7 @@ def test_the_check_of_the_people_and_the_key_are_in_the_record_alone(audited):
     assert key.agrees(Path(PEOPLE), check)
     assert not key.agrees(Path(__file__), check)
     files = tomllib.loads((home / "found" / "decision.toml").read_text())["files"]
-    assert set(files) == {"found/audit.json", "outputs/output_0_0.csv", "outputs/output_4_0.csv"}
+    assert set(files) == {"found/audit.json", *(f"outputs/output_{k}_0.csv" for k in (0, 3, 4))}
     assert all(key.agrees(home / name, one) for name, one in files.items())
     written = [path for path in home.rglob("*") if path.is_file()]
     assert {path.name for path in written} >= {"report.html", "audit.json", "summary.md", "results.json"}

@@ -34,6 +34,7 @@ from tellall.people.sheets import read_cells
 from tellall.protections.protection import Protection
 from tellall.protections.rounding import Rounding
 from tellall.protections.suppression import Suppression
+from tellall.outputs.acro_others import SaysNothing, agreeing_model, agreeing_table, recodings, tells_more
 from tellall.release.release import Release
 
 __all__ = ["RESULTS", "is_acro", "read_acro", "shared_variable"]
@@ -41,6 +42,8 @@ __all__ = ["RESULTS", "is_acro", "read_acro", "shared_variable"]
 RESULTS = "results.json"
 _COUNTS = ("count", "size", "len", "FrequencyTable", "Count")
 _AMOUNTS = ("mean", "sum", "min", "max")
+_COUNTED = ("mean", "sum")  # of a secret that is 0 or 1: numbers of people in other words
+_BIT = ("0", "1")
 _OTHERS = ("mean", "sum", "median", "std", "mode", "var", "min", "max")
 _LOSSES = {"OLS": "linear", "Logit": "logistic", "Poisson": "poisson", "Probit": "probit"}
 _MOST_OUTPUTS = 10_000
@@ -92,6 +95,7 @@ def read_acro(
     known = replace(_know(entries, public, view, secret), may_include=may_include)
     threshold = _threshold(path)
     said = dict(where or {})
+    copies = recodings(public)
     outputs: list[Output] = []
     skipped: list[NotRead] = []
     for entry in entries:
@@ -101,6 +105,10 @@ def read_acro(
                 outputs.append(Output(name, made, entry.status, entry.command, tuple(entry.files())))
                 if entry.kind == "regression" and not says_all(made):
                     skipped.append(NotRead.errors_of(name, _OTHER_ERRORS))
+            except SaysNothing as error:
+                copy = error.column in copies
+                words = f"about {error.column}, which is {known.secret} in other words: not attacked"
+                skipped.append(NotRead(name, one_line(words if copy else str(error), 300), copy))
             except TellallError as error:
                 skipped.append(NotRead(name, one_line(str(error), 300), not entry.is_summary()))
     assert known.secret is not None
@@ -259,6 +267,8 @@ class _Entry:
             yield self.id, lambda: self.regression(known, where)
         elif self.is_summary():
             yield self.id, _refusal("ACRO's own summary, not to be released")
+        elif self.kind == "custom" and self._is_one_table():
+            yield self.id, lambda: self.custom(known, threshold, where)
         else:
             yield self.id, _refusal(f"outputs of type '{self.kind}' are not read")
 
@@ -306,16 +316,27 @@ class _Entry:
         self, statistic: str, grid: Grid, known: TableContext, threshold: float | None, where: str | None
     ) -> Release:
         people, where = self.people(known, where)
-        if statistic.lower() in _AMOUNTS and known.meaning == () and self.dependent == known.secret:
-            made = self.amounts(statistic.lower(), grid, people)
+        word = statistic.lower()
+        numbers = known.meaning == () or (known.meaning == _BIT and word in _COUNTED)
+        if word in _AMOUNTS and numbers and self.dependent == known.secret:
+            made = self.amounts(word, grid, people)
             return made if where is None else made.about(where)
+        about = self._columns(grid, known)
+        others = known.secret not in about and (self.dependent != known.secret or statistic in _COUNTS)
+        found = ""
+        with suppress(TellallError):  # a table that is not understood is refused below
+            found = agreeing_table(statistic, grid, people, self.dependent) if others else ""
+        if found:
+            raise SaysNothing(
+                f"{found} agree with the people and say nothing about {known.secret}", self.dependent
+            )
         if statistic not in _COUNTS:
-            raise InvalidInput(f"a table of {statistic.lower()}s, not of counts")
-        if known.secret not in self._columns(grid, known):
+            raise InvalidInput(f"a table of {word}s, not of counts")
+        if known.secret not in about:
             raise InvalidInput(f"it is not a table of {known.secret}")
         changed = self.section("properties").get("mitigation", "none")
         protect: list[Protection] = []
-        if changed != "none":
+        if changed == "round" or (changed != "none" and not tells_more(grid)):
             grid = grid.without_totals()
         if changed == "round":
             protect = [Rounding(_base(self.section("properties").get("round_base")))]
@@ -330,10 +351,15 @@ class _Entry:
         return str(self.section("fair").get("dependent", ""))
 
     def amounts(self, statistic: str, grid: Grid, people: TableContext) -> Release:
-        """The release of a table of means, sums, minima or maxima of a real secret."""
+        """The release of a table of means, sums, minima or maxima of a real secret, or of a 0/1 secret.
+
+        Means and sums of 0 and 1 count people.
+        """
         rounded = self.section("properties").get("mitigation") == "round"
         protect = [Rounding(_base(self.section("properties").get("round_base")))] if rounded else []
-        return amounts_of_grid(grid, people, statistic, protect)
+        if people.meaning != _BIT:
+            return amounts_of_grid(grid, people, statistic, protect)
+        return amounts_of_grid(grid, replace(people, meaning=()), statistic, protect, levels=2)
 
     def _columns(self, grid: Grid, known: TableContext) -> list[str]:
         """The names of the table's variables; an unnamed axis counts as the secret if its labels fit."""
@@ -364,11 +390,47 @@ class _Entry:
         told = all("threshold" in why.get(cell, "").lower() for cell in hidden)
         return [Suppression(threshold, complementary=not told)]
 
+    def _is_one_table(self) -> bool:
+        names = [str(each.get("name", "")) for each in self.listed if isinstance(each, Mapping)]
+        return len(names) == 1 and names[0].lower().endswith((".csv", ".xlsx"))
+
+    def custom(self, known: TableContext, threshold: float | None, where: str | None) -> Release:
+        """The release of a file that the analyst added: counts, if the numbers are those of the people."""
+        try:
+            ((_, grid),) = self.grids(known)
+            unnamed = [at for at, name in enumerate(grid.names) if name is None]
+            if len(unnamed) == 1 and set(grid.labels(unnamed[0])) - set(TOTALS) <= set(known.meaning or ()):
+                grid = grid.named(unnamed[0], str(known.secret))  # counts that fit are the secret's
+            return self.table("count", grid, known, threshold, where)
+        except SaysNothing:
+            raise
+        except (TellallError, ValueError):
+            raise InvalidInput(
+                f"a file of the analyst's that is no table of counts of {known.secret}"
+            ) from None
+
+    def _refuse_model(self, found: _Summary, people: TableContext, secret: str | None) -> None:
+        """Raises what is said of a model of another column, if the public columns reproduce it."""
+        if found.model not in _LOSSES or found.dependent not in people.public.names:
+            return
+        if found.people != people.public.n:
+            return
+        loss, same = _LOSSES[found.model], False
+        with suppress(InvalidInput):
+            step = _printed(found.values)
+            same = agreeing_model(loss, found.dependent, found.terms, found.values, step, people.public)
+        if same:
+            words = f"a {loss} model of {found.dependent} on {', '.join(found.terms)}"
+            raise SaysNothing(
+                f"{words} agrees with the people and says nothing about {secret}", found.dependent
+            )
+
     def regression(self, known: TableContext, where: str | None) -> Release:
         """The coefficients of a model of the secret, with standard errors if those add information."""
         people, where = self.people(known, where)
         found = _summary(self.files())
         if found.dependent != known.secret:
+            self._refuse_model(found, people, known.secret)
             raise InvalidInput(f"a model of {one_line(found.dependent, 60)}, not of {known.secret}")
         if found.model not in _LOSSES:
             raise InvalidInput(f"models of kind {one_line(found.model, 40)} are not read")

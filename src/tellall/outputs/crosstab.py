@@ -171,10 +171,12 @@ def amounts_of_grid(
     protect: Protection | Sequence[Protection] | None = None,
     *,
     counts: Grid | None = None,
+    levels: int = 0,
 ) -> Release:
     """The release of a table of sums, means, minima or maxima ("sum", "mean", "min", "max") of a real secret.
 
     Its totals are left out. ``counts`` has the same labels and the number of people behind each sum or mean.
+    With two ``levels`` the secret is 0 or 1, and sums and means of it count people.
     """
     shown = [
         understand(one.without_totals(), known)[0] for one in ((grid,) if counts is None else (grid, counts))
@@ -191,7 +193,7 @@ def amounts_of_grid(
     else:
         statistic = (Sums if kind == "sum" else CellMeans)(len(names) + 1, [names], counts=counts is not None)
     values = np.concatenate(parts)
-    return Release.from_values(statistic, values, public=table.public, protect=protect, levels=0)
+    return Release.from_values(statistic, values, public=table.public, protect=protect, levels=levels)
 
 
 # Shares: counts divided by the number of people in the row, in the column, or in all.

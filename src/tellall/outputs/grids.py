@@ -256,7 +256,7 @@ def _names_line(cells: Sequence[Sequence[str]]) -> int | None:
         count = filled.index(False) if False in filled else len(filled)
         if 0 < count < len(line) and not any(filled[count:]) and as_number(line[0]) is None:
             above = cells[number - 1]
-            if all(above[count:]) and not any(above[: count - 1]):
+            if all(above[count:]) and sum(bool(text) for text in above[:count]) <= 1:
                 return number
     return None
 

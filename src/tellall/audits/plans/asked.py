@@ -34,12 +34,22 @@ class Asked:
         given = () if self.outputs is None else self.outputs.outputs
         return list(dict.fromkeys(path for output in given for path in output.files))
 
-    def with_outputs(self, folder: Path, tell: Tell) -> Asked:
-        """With the outputs of a folder after the plan's own releases; says which were not read."""
+    def with_outputs(self, folder: Path, tell: Tell, all_columns: OutputFolder | None = None) -> Asked:
+        """With the outputs of a folder after the plan's own releases; says which were not read.
+
+        ``all_columns`` is the same folder read with every column of the people, which shows what says nothing
+        about the secret, though the attacker may not know its columns.
+        """
         some = any(one.may_include for one in self.plan.attackers)
         found = read_folder(folder, self.people, bands=self.plan.bands, may_include=some)
+        if all_columns is not None:
+            harmless = {one.id: one for one in all_columns.skipped if not one.planned}
+            found = replace(found, skipped=tuple(harmless.get(one.id, one) for one in found.skipped))
+        together: dict[tuple[bool, str], list[str]] = {}
         for one in found.skipped:
-            tell(f"Not read: {one}")
+            together.setdefault((one.planned, one.reason), []).append(one.id)
+        for (planned, reason), ids in together.items():  # a line for each reason, not for each output
+            tell(f"{'Not read' if planned else 'Takes no part'}: {', '.join(ids)}: {reason}")
         return Asked(self.people, self.plan.with_outputs(found), found)
 
     def under(self, rules: Policy | None) -> Asked:
@@ -131,4 +141,4 @@ def audit_of_outputs(folder: Path, secret: str | None, how: How, tell: Tell) -> 
         drop_gaps=how.drop_gaps,
         kind=how.kind,
     )
-    return Asked(people, plan).with_outputs(folder, tell)
+    return Asked(people, plan).with_outputs(folder, tell, found)

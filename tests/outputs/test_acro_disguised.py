@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 import tellall as ta
-from tellall.release.acro_others import recodings, tells_more
-from tellall.release.grids import grid_of_rows
+from tellall.outputs.acro_others import recodings, tells_more
+from tellall.outputs.grids import grid_of_rows
 
 
 @pytest.fixture

@@ -21,6 +21,7 @@ import numpy.typing as npt
 from tellall.core import files
 from tellall.core.errors import InvalidInput, TellallError, invalid
 from tellall.core.text import one_line
+from tellall.outputs.acro_others import SaysNothing, agreeing_model, agreeing_table, recodings, tells_more
 from tellall.outputs.coefficients import INTERCEPTS, read_coefficients, says_all
 from tellall.outputs.commands import Command, columns_of, condition_of, parse_command, words_of
 from tellall.outputs.crosstab import amounts_of_grid, release_of_grid
@@ -34,7 +35,6 @@ from tellall.people.sheets import read_cells
 from tellall.protections.protection import Protection
 from tellall.protections.rounding import Rounding
 from tellall.protections.suppression import Suppression
-from tellall.outputs.acro_others import SaysNothing, agreeing_model, agreeing_table, recodings, tells_more
 from tellall.release.release import Release
 
 __all__ = ["RESULTS", "is_acro", "read_acro", "shared_variable"]

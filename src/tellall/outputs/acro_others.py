@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from tellall.algebra.operators.base import Array
 from tellall.core.errors import InvalidInput
+from tellall.linalg.operators.linear_operator import Array
+from tellall.outputs.grids import Grid
+from tellall.outputs.printed import TableContext, understand
 from tellall.people.dataset import Dataset, Public
-from tellall.release.grids import Grid
-from tellall.release.printed import TableContext, understand
-from tellall.release.statistics.base import numbers_of
-from tellall.release.statistics.estimators import Estimator
-from tellall.release.statistics.fitting import fit
-from tellall.release.statistics.losses import loss_of
+from tellall.statistics.estimators import Estimator
+from tellall.statistics.fitting import fit
+from tellall.statistics.losses import loss_of
+from tellall.statistics.statistic import numbers_of
 
 __all__ = ["SaysNothing", "agreeing_model", "agreeing_table", "recodings", "tells_more"]
 

@@ -21,7 +21,7 @@ from tellall.audits.trial import Setting, Trial
 from tellall.core.curator_key import CuratorKey
 from tellall.outputs.output_folder import Output
 
-MADE = Path(__file__).parents[1] / "release" / "acro"
+MADE = Path(__file__).parents[1] / "outputs" / "acro"
 OUTPUTS, PEOPLE = str(MADE / "outputs"), str(MADE / "people.csv")
 
 

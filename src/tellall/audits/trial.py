@@ -124,7 +124,7 @@ class Planned:
 
     def as_json(self) -> dict[str, Any]:
         """The release as a plan writes it."""
-        plain: dict[str, Any] = {"name": self.name, "statistic": catalogue.to_plain(alone(self.statistic))}
+        plain: dict[str, Any] = {"name": self.name, "statistic": catalogue.shown(alone(self.statistic))}
         if isinstance(self.statistic, Among) and self.statistic.words is not None:
             plain["where"] = self.statistic.words
         plain["protect"] = [catalogue.published(protection) for protection in self.protections]

@@ -110,9 +110,15 @@ def _accepted(kind: type) -> dict[str, inspect.Parameter]:
     return {name: p for name, p in signature.parameters.items() if p.kind in plain}
 
 
-def problems(what: str, plain: Any, *, saved: bool = False) -> list[tuple[str, str]]:
-    """Everything that is wrong with the description of a statistic or protection: (where, what) pairs."""
+def problems(
+    what: str, plain: Any, *, saved: bool = False, own: Sequence[type[Statistic]] = ()
+) -> list[tuple[str, str]]:
+    """Everything that is wrong with the description of a statistic or protection: (where, what) pairs.
+
+    ``own``: classes of one's own that it may name too.
+    """
     known = _loadable(what) if saved else kinds(what)
+    known = {**{kind.__name__: kind for kind in own}, **known}
     if not isinstance(plain, Mapping):
         example, got = next(iter(known)), one_line(plain, _LONGEST_WORD)
         return [("", f"must be a table such as {{ kind = '{example}', ... }}; got {got}")]
@@ -136,17 +142,20 @@ def problems(what: str, plain: Any, *, saved: bool = False) -> list[tuple[str, s
     return found or _trouble(known[name], plain)
 
 
-def build(what: str, plain: Mapping[str, Any]) -> Any:
-    """The statistic or protection that the plain data describe."""
-    found = problems(what, plain, saved=True)
+def build(what: str, plain: Mapping[str, Any], own: Sequence[type[Statistic]] = ()) -> Any:
+    """The statistic or protection that the plain data describe; ``own`` classes may be named too."""
+    found = problems(what, plain, saved=True, own=own)
     if found:
         where, text = found[0]
         raise InvalidInput(f"{what}{'.' if where else ''}{where} {text}")
-    return _construct(_loadable(what)[str(plain[KIND])], plain)
+    known = {**{kind.__name__: kind for kind in own}, **_loadable(what)}
+    return _construct(known[str(plain[KIND])], plain)
 
 
-def to_plain(thing: Statistic | Protection) -> dict[str, Any]:
+def to_plain(thing: Statistic | Protection, *, own: bool = False) -> dict[str, Any]:
     """The statistic or protection as plain data, without defaults.
+
+    With ``own`` a class from outside tellall too: a reader must then be given that class.
 
     Examples
     --------
@@ -154,12 +163,15 @@ def to_plain(thing: Statistic | Protection) -> dict[str, Any]:
     ({'kind': 'Rounding', 'base': 5.0}, {'kind': 'Marginals', 'ways': 3})
     """
     name = type(thing).__name__
-    if not _is_own(thing):
-        raise invalid("statistic and protections", "public classes of tellall, to be saved", name)
+    if not _is_ours(thing):
+        if not own:
+            raise invalid("statistic and protections", "public classes of tellall, to be saved", name)
+        if name in kinds("statistic"):
+            raise invalid("a class of one's own", "named unlike tellall's, to be saved", name)
     plain: dict[str, Any] = {KIND: name}
-    own = thing.as_plain()
+    told = thing.as_plain()
     for key, parameter in _accepted(type(thing)).items():
-        value = own[key] if key in own else getattr(thing, key)
+        value = told[key] if key in told else getattr(thing, key)
         if not (
             value is parameter.default
             or (isinstance(value, str | int | float) and value == parameter.default)
@@ -168,13 +180,23 @@ def to_plain(thing: Statistic | Protection) -> dict[str, Any]:
     return plain
 
 
+def shown(statistic: Statistic) -> dict[str, Any]:
+    """What documents say about a statistic; of a class from outside tellall perhaps its name alone."""
+    if _is_ours(statistic):
+        return to_plain(statistic)
+    try:
+        return to_plain(statistic, own=True)
+    except (TellallError, AttributeError):  # parameters that are no plain data, or kept under other names
+        return {KIND: type(statistic).__name__}
+
+
 def published(protection: Protection) -> dict[str, Any]:
     """What a saved release says about a protection.
 
     For classes from outside tellall that is the law of their errors, with an unknown error added if the law
     does not say all that an attack must know.
     """
-    if _is_own(protection):
+    if _is_ours(protection):
         return to_plain(protection)
     more = protection.doubt or (protection.hides and protection.law.bound == math.inf)
     return to_plain(Sum((protection.law, Unknown())) if more else protection.law)
@@ -188,7 +210,7 @@ def label(chosen: Sequence[Protection]) -> str:
     >>> label([protections.Rounding(5)]), label([])
     ('Rounding(base=5)', 'exact')
     """
-    return ", ".join(_call(to_plain(p)) if _is_own(p) else repr(p) for p in chosen) or "exact"
+    return ", ".join(_call(to_plain(p)) if _is_ours(p) else repr(p) for p in chosen) or "exact"
 
 
 def nearest(word: object, known: Mapping[str, Any] | Sequence[str]) -> str:
@@ -218,7 +240,7 @@ def nearest_kind(what: str, name: str) -> str | None:
     return next(iter([*called, *near]), None)
 
 
-def _is_own(thing: Any) -> bool:
+def _is_ours(thing: Any) -> bool:
     return type(thing) in (*kinds("statistic").values(), *_loadable("protection").values())
 
 

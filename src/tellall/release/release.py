@@ -178,13 +178,16 @@ class Release(InNotebook):
         return batch.text(file, files.dump(_saved(self, values)))
 
     @classmethod
-    def load(cls, path: str | Path, where: Where | None = None) -> Release:
+    def load(
+        cls, path: str | Path, where: Where | None = None, *, own: Sequence[type[Statistic]] = ()
+    ) -> Release:
         """The release that was saved there.
 
         ``where`` says which people it is about, if not everybody and not saved with it: a mask over the
-        people that the attacker knows, or a condition.
+        people that the attacker knows, or a condition. ``own`` are statistics from outside tellall that the
+        file may name; no file loads code by itself.
         """
-        release = _from_document(_as_path(path))
+        release = _from_document(_as_path(path), own)
         return release if where is None else release.about(where)
 
     def __repr__(self) -> str:
@@ -221,7 +224,7 @@ def _saved(release: Release, values: tuple[float | None, ...] | ValuesBeside) ->
     cuts = shape.cuts_shown if shape else (None,) * len(names)
     return SavedRelease(
         description=release.statistic.describe(),
-        statistic=catalogue.to_plain(statistic),
+        statistic=catalogue.to_plain(statistic, own=True),
         where=where,
         protect=tuple(catalogue.published(protection) for protection in release.protections),
         columns=tuple(
@@ -240,7 +243,7 @@ def published_too(release: Release) -> dict[str, str]:
     return {**PUBLISHED_TOO, **({"statistic": about} if about else {})}
 
 
-def _from_document(path: Path) -> Release:
+def _from_document(path: Path, own: Sequence[type[Statistic]]) -> Release:
     checked = read(
         SavedRelease, files.read_json(path, what="release"), what=f"{path} is not a release saved by tellall"
     )
@@ -265,7 +268,7 @@ def _from_document(path: Path) -> Release:
         )
     protections = tuple(catalogue.build("protection", plain) for plain in checked.protect)
     noise_of(protections)  # an error if one misses a number that publishing fills in: it would pass for exact
-    statistic = catalogue.build("statistic", checked.statistic)
+    statistic = catalogue.build("statistic", checked.statistic, own)
     return Release(
         values=values,
         statistic=statistic if checked.where is None else Among(statistic, as_where(checked.where)),

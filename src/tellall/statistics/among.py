@@ -52,6 +52,9 @@ class Inside(Statistic):
     def size(self, public: Public) -> int:
         return self.statistic.size(self.part(public))
 
+    def serves(self, levels: int) -> str:
+        return self.statistic.serves(levels)
+
     def size_for(self, public: Public, levels: int) -> int:
         return self.statistic.size_for(self.part(public), levels)
 

@@ -98,6 +98,11 @@ class Correlations(Statistic):
     def needs(self, columns: Outline) -> set[str]:
         return {columns.names[place] for place in self.places(columns)}
 
+    def serves(self, levels: int) -> str:
+        if levels == 0 and self.scaleless:
+            return "alone they say nothing about the size of a number; with variance = true they are attacked"
+        return super().serves(levels)
+
     def size_for(self, public: Public, levels: int) -> int:
         if levels == 0 and self.scaleless:
             rule = "published if the secret is a real number: correlations alone say nothing about its size"

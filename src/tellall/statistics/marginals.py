@@ -192,6 +192,9 @@ class Marginals(Statistic):
         own = dataset.secret[:, None] == np.arange(dataset.levels)
         return np.asarray((cells @ own.astype(np.float64)).ravel())
 
+    def serves(self, levels: int) -> str:
+        return ""  # numbers are refused when they are tabulated, with what to do
+
     def size_for(self, public: Outline, levels: int) -> int:
         return self.size(public) // 2 * whole("levels", levels, 2, also=", for a table")
 

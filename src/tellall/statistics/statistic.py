@@ -222,9 +222,21 @@ class Statistic(ABC):
         """The L1 and L2 sensitivities of the counts, one person replaced; None if unknown."""
         return None
 
+    def serves(self, levels: int) -> str:
+        """Why no attack can use it about a secret of so many values (zero: a real number); empty if one can.
+
+        By default it serves bits and real numbers. A statistic about categories says so here, and in
+        ``size_for`` how many values it then has; one that serves no numbers says that too.
+        """
+        return (
+            ""
+            if levels in (0, 2)
+            else f"for a secret of {levels} values tellall attacks only tables (Marginals)"
+        )
+
     def size_for(self, public: Public, levels: int) -> int:
         """How many values are published if the secret has ``levels`` values (zero for real numbers)."""
-        if not is_whole(levels) or levels not in (0, 2):
+        if not is_whole(levels) or self.serves(int(levels)):
             raise invalid("levels", "2 (bits) or 0 (real numbers) for this statistic", levels)
         return self.size(public)
 

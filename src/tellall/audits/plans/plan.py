@@ -42,11 +42,8 @@ from tellall.people.predictors import predictors
 from tellall.protections.protection import as_protections, prepare
 from tellall.release import catalogue
 from tellall.release.release import Release
-from tellall.statistics.among import Among, alone, as_where, people_where
+from tellall.statistics.among import Among, as_where, people_where
 from tellall.statistics.cell_counts import CellCounts
-from tellall.statistics.correlations import Correlations
-from tellall.statistics.marginals import Marginals
-from tellall.statistics.statistic import Statistic
 
 __all__ = ["ALL_TOGETHER", "NotChecked", "Plan"]
 
@@ -353,25 +350,18 @@ class Plan:
 
     def attackable(self, dataset: Dataset) -> Plan:
         """The plan for these people; releases that no attack on such a secret can use are not checked."""
-        if dataset.levels == 0:
-            fits = [_says_sizes(entry.statistic) for entry in self.releases]
-            reason, near = (
-                "alone they say nothing about the size of a number; with variance = true they are attacked",
-                None,
-            )
-        elif dataset.levels <= 2:
+        why = [entry.statistic.serves(dataset.levels) for entry in self.releases]
+        near = "Marginals" if dataset.levels > 2 else None
+        if not any(why):
             return self
-        else:
-            fits = [_of_categories(entry.statistic) for entry in self.releases]
-            reason = f"for a secret of {dataset.levels} values tellall attacks only tables (Marginals)"
-            reason += _if_it_is_a_number(dataset)
-            near = "Marginals"
+        if near:
+            why = [reason and f"{reason}{_if_it_is_a_number(dataset)}" for reason in why]
         unfit = [
             NotChecked(entry.name, plain["statistic"], tuple(plain["protect"]), reason, near)
-            for entry, fit in zip(self.releases, fits, strict=True)
-            if not fit and (plain := entry.as_json())
+            for entry, reason in zip(self.releases, why, strict=True)
+            if reason and (plain := entry.as_json())
         ]
-        kept = tuple(entry for entry, fit in zip(self.releases, fits, strict=True) if fit)
+        kept = tuple(entry for entry, reason in zip(self.releases, why, strict=True) if not reason)
         return replace(self, releases=kept, not_checked=(*self.not_checked, *unfit))
 
     def check(self, dataset: Dataset) -> None:
@@ -412,7 +402,7 @@ class Plan:
                 entry.statistic.size(public)
                 if isinstance(entry.statistic, CellCounts):
                     entry.statistic.check_labels(public)
-                if dataset.levels > 2 and not _of_categories(entry.statistic):
+                if dataset.levels > 2 and entry.statistic.serves(dataset.levels):
                     said = f"must be tables (Marginals) for a secret of {dataset.levels} values"
                     got = f"{entry.statistic.describe()}{_if_it_is_a_number(dataset)}"
                     found.append((f"{where}: statistic", f"{said}; got {got}."))
@@ -466,22 +456,11 @@ def _plain_bins(bins: Mapping[str, Bins]) -> dict[str, Any]:
     }
 
 
-def _of_categories(statistic: Statistic) -> bool:
-    """Whether a statistic can have a secret of more than two values."""
-    return isinstance(alone(statistic), Marginals | CellCounts)
-
-
 def _if_it_is_a_number(dataset: Dataset) -> str:
     """What to write if the categories of the secret are amounts; empty if they are words."""
     if not all(map(is_number_text, dataset.meaning)):
         return ""
     return f"; if {dataset.secret_name} is a number, say so: {AS_NUMBER}"
-
-
-def _says_sizes(statistic: Statistic) -> bool:
-    """Whether a statistic says anything about the size of a real secret."""
-    chosen = alone(statistic)
-    return not (isinstance(chosen, Correlations) and chosen.scaleless)
 
 
 def _entry(

@@ -476,7 +476,7 @@ def test_the_verdict_stands_before_the_remedy_is_looked_for(tellall, people, mon
 
 
 def test_attack_on_a_folder_of_acro(tellall, tmp_path, monkeypatch):
-    made = Path(__file__).parents[1] / "release" / "acro"
+    made = Path(__file__).parents[1] / "outputs" / "acro"
     code, out, err = tellall(
         "attack", str(made / "outputs"), "--public", str(made / "people.csv"), "--secret", "ill", "--json"
     )

@@ -15,6 +15,7 @@ from tellall.outputs.model_tables import side_by_side, side_by_side_in_text
 from tellall.outputs.model_texts import ModelLines, models_in_lines
 from tellall.outputs.model_words import is_rule
 from tellall.outputs.output_folder import NotRead
+from tellall.outputs.printed_curves import survival_pages
 from tellall.people.sheets import read_text_of
 
 __all__ = ["models_in_text", "models_on_pages", "read_text", "text_blocks"]
@@ -39,7 +40,9 @@ def read_text(file: Path, name: str) -> Iterator[Found]:
     lines = text.splitlines()
     models = models_in_text(lines, name)
     yield from (each.model for each in models)
-    if not models and (sign := delimiter_of(text)) in ("\t", ",", ";"):
+    curves = list(survival_pages(lines, name))
+    yield from curves
+    if not models and not curves and (sign := delimiter_of(text)) in ("\t", ",", ";"):
         yield page_of_text(text, sign, name)
 
 

@@ -9,8 +9,8 @@ from typing import Literal
 
 import numpy as np
 
+from tellall.audits.measures.guesses import dropped_error
 from tellall.audits.measures.revealing_cells import CellRules
-from tellall.audits.measures.utility import dropped_error
 from tellall.audits.trial import Planned, Setting, Trial
 from tellall.core.amounts import count_of, digits, percent
 from tellall.core.errors import TellallError
@@ -19,6 +19,7 @@ from tellall.protections.concentration import Dominance, PPercent
 from tellall.protections.protection import Protection, prepare
 from tellall.protections.rounding import Rounding
 from tellall.protections.suppression import Suppression
+from tellall.release.release import Release
 from tellall.statistics.among import alone
 from tellall.statistics.cells import CellNumbers
 from tellall.statistics.marginals import Marginals
@@ -100,22 +101,26 @@ class Change:
         """What the reader loses of what was planned, by one draw of each release."""
         lost = hidden = wrong = shown = 0.0
         values = instead = 0
+        smaller: list[Release] = []
         for one in self.releases:
-            loss = Trial(setting, (one,), 1, seed).loss
+            trial = Trial(setting, (one,), 1, seed)
+            loss = trial.loss
             if loss is None:
                 continue
             count, seen = loss.utility.values, loss.utility.values * (1 - loss.utility.missing)
             shown, wrong = shown + seen, wrong + (seen * loss.utility.mean_error if seen else 0.0)
             if one.name in self.instead:
                 instead += round(seen)
+                smaller += trial.published[0]
             else:
                 lost, values, hidden = lost + count * loss.error, values + count, hidden + count - seen
-        for statistic in self.dropped:
+        for at, statistic in enumerate(self.dropped):
+            shown_instead = smaller[at] if len(smaller) == len(self.dropped) else None
             try:
                 clean = setting.exact(statistic).publish((), None)
             except TellallError:
                 continue  # what cannot be computed has no values to lose
-            lost += clean.values.size * dropped_error(clean, setting.people)
+            lost += clean.values.size * dropped_error(clean, setting.people, shown_instead)
             values, hidden = values + clean.values.size, hidden + clean.values.size
         if not values:
             return Cost(0.0, 0.0, None, 0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -233,6 +234,11 @@ def _of_set(places: Sequence[Place], piece: _Piece, releases: tuple[Planned, ...
         yield drawn, decoder, Verdict(said, (Reason("not-attacked", said, name),))
 
 
+def _only_leaves_out(change: Change) -> bool:
+    """Whether nothing is published instead, nor in another way: releases, tables or columns are left out."""
+    return bool(change.dropped) and not change.instead
+
+
 def _gained(outcomes: Sequence[Outcome]) -> float:
     """How much an attack on all places gains."""
     people = sum(one.people for one in outcomes)
@@ -287,6 +293,7 @@ class _RemedySearch:
         self.known = {_names(audit.plan, finding): _word(audit, finding) for finding in audit.findings}
         self.decoders = affordable(largest.people.n, 1, largest.people.levels)
         self.tried: list[_Tried] = []
+        self._left_out: dict[tuple[str, ...], float] = {}
         self.made, self.most = 0, most_attacks(self.people)
 
     def run(self) -> Remedy:
@@ -307,9 +314,17 @@ class _RemedySearch:
             elif empty := mostly_withheld(self.places, self.planned, self.seed):
                 said = " ".join([said, *empty])
             elif not not_tried:
-                said += " Publish less, or to fewer people."
+                said += self._to_leave_out()
             return _remedy(None, said, self.tried, not_tried)
         return _remedy(best, self._said(best), self.tried, not_tried, self.planned)
+
+    def _to_leave_out(self) -> str:
+        """What to leave out, where no change is worth having."""
+        targets = self._targets()
+        if not targets:
+            return " Publish less, or to fewer people."
+        named = " and ".join(f"“{name}”" for name in targets[0])
+        return f" Leave out {named}, or publish less: no other change that passes costs the reader less."
 
     def _count(self, decoder: str) -> None:
         """Counts one attack, if there may still be one."""
@@ -328,8 +343,17 @@ class _RemedySearch:
                     cost = self._cost(change)
                 except TellallError:
                     continue
-                found[change.words] = _Tried(change, cost)
+                if cost.loss < self._most_lost(change) or _only_leaves_out(change):
+                    found[change.words] = _Tried(change, cost)
         return sorted(found.values(), key=lambda one: (one.cost.loss, one.cost.withheld))
+
+    def _most_lost(self, change: Change) -> float:
+        """What is lost if all that it changes is left out: from then on it is not worth having."""
+        names = [one.name for one in self.planned if one.name in change.changed]
+        key = tuple(names)
+        if key not in self._left_out:
+            self._left_out[key] = self._cost(without_release(self.planned, names)).loss if names else math.inf
+        return self._left_out[key]
 
     def _cost(self, change: Change) -> Cost:
         return Cost.of_all([change.cost(place.setting, place.seed(self.seed)) for place in self.places])
@@ -459,7 +483,8 @@ class _RemedySearch:
             if unit is None or not self._rest_passes(unit):
                 continue
             price = self._cost(unit).loss
-            most = 1e6 if best is None or price <= 0 else best.cost.loss / price
+            least = min(self._most_lost(unit), math.inf if best is None else best.cost.loss)
+            most = least / price if price > 0 and math.isfinite(least) else 1e6
             found = self._quietest(names, most)
             if found is not None:
                 best = found

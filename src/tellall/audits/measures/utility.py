@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tellall.audits.measures.chance_intervals import NORMAL
+from tellall.audits.measures.guesses import filled_in
 from tellall.core.amounts import percent
 from tellall.core.errors import invalid
 from tellall.core.records import UNKNOWN, Meaning, Record
@@ -28,7 +29,6 @@ __all__ = [
     "Utility",
     "coefficient_utility",
     "cramers_v",
-    "dropped_error",
     "readers_of",
     "utility",
 ]
@@ -423,41 +423,16 @@ def mean_error(clean: Release, noisy: Release, dataset: Dataset) -> float:
 
     Notes
     -----
-    In a table a reader puts the cell's number of people, which is public, times the rate that the shown cells
-    have; elsewhere the mean of the shown values; zero if nothing is shown.
+    A reader puts what `filled_in` says: in a table the cell's number of people, which is public, times the
+    rate, or the mean number of a person, that the shown cells have.
     """
     values = noisy.values
     hidden = np.isnan(values)
     if not values.size:
         return 0.0
     if hidden.any():
-        values = np.where(hidden, _filled_in(clean.values, values, noisy, dataset), values)
+        values = np.where(hidden, filled_in(clean.values, values, noisy, dataset), values)
     return float(np.mean(np.abs(values - clean.values)))
-
-
-def dropped_error(clean: Release, dataset: Dataset) -> float:
-    """The mean absolute error for a reader who sees nothing of a release and knows its overall rates."""
-    guess = _filled_in(clean.values, clean.values, clean, dataset)
-    return float(np.mean(np.abs(guess - clean.values))) if guess.size else 0.0
-
-
-def _filled_in(clean: Array, shown: Array, release: Release, dataset: Dataset) -> Array:
-    """What a reader would put in place of each withheld value."""
-    tables = tables_of(release.statistic, dataset.public, dataset.levels)
-    if not len(tables):
-        return np.full(shown.shape, float(np.nanmean(shown)) if not np.isnan(shown).all() else 0.0)
-    people, levels = np.empty(shown.size), tables.shapes[0][-1]
-    for shape, _, cells in tables.alike():
-        exact = clean[cells].reshape(len(cells), -1, shape[-1])
-        everybody = np.broadcast_to(exact.sum(axis=2, keepdims=True), exact.shape)
-        people[cells.ravel()] = everybody.reshape(len(cells), -1).ravel()
-    value = np.arange(shown.size) % levels  # the secret is the last axis of every table
-    guess = np.zeros(shown.size)
-    for level in range(levels):
-        seen = (value == level) & ~np.isnan(shown)
-        total = float(people[seen].sum())
-        guess[value == level] = people[value == level] * (float(shown[seen].sum()) / total if total else 0.0)
-    return guess
 
 
 def _mean_utility(found: Sequence[Utility]) -> Utility:

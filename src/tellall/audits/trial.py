@@ -49,8 +49,8 @@ from tellall.protections.protection import (
 )
 from tellall.release import catalogue
 from tellall.release.release import Computed, Release
-from tellall.statistics.among import Among, alone
-from tellall.statistics.conditions import Mask
+from tellall.statistics.among import alone
+from tellall.statistics.conditions import Condition, Mask
 from tellall.statistics.statistic import Statistic
 
 __all__ = [
@@ -106,7 +106,7 @@ class Planned:
     @cached_property
     def described_fully(self) -> str:
         """All that is planned but the name, as text that equal releases share; nothing about the data."""
-        where = self.statistic.where if isinstance(self.statistic, Among) else None
+        where = self.statistic.restricted_to
         whom = where.packed.hex() if isinstance(where, Mask) else where and where.text
         try:
             what: Any = catalogue.to_plain(alone(self.statistic))
@@ -125,8 +125,9 @@ class Planned:
     def as_json(self) -> dict[str, Any]:
         """The release as a plan writes it."""
         plain: dict[str, Any] = {"name": self.name, "statistic": catalogue.shown(alone(self.statistic))}
-        if isinstance(self.statistic, Among) and self.statistic.words is not None:
-            plain["where"] = self.statistic.words
+        where = self.statistic.restricted_to
+        if isinstance(where, Condition):  # a mask is not written down
+            plain["where"] = where.text
         plain["protect"] = [catalogue.published(protection) for protection in self.protections]
         if self.given is not None:
             plain["published"] = sha256(self.given.values.tobytes()).hexdigest()
@@ -143,7 +144,7 @@ class Planned:
             plain = [catalogue.to_plain(alone(self.statistic)), *map(catalogue.to_plain, done)]
         except TellallError:
             return None
-        where = self.statistic.where if isinstance(self.statistic, Among) else None
+        where = self.statistic.restricted_to
         chosen = where.packed.hex() if isinstance(where, Mask) else where and where.text
         return [plain, chosen, [getattr(one, "key", None) for one in done]]
 

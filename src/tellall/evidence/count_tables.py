@@ -18,9 +18,8 @@ from tellall.people.dataset import Outline, Public
 from tellall.people.shape import Shape
 from tellall.protections.protection import Protection, as_protections
 from tellall.release.release import Release
-from tellall.statistics.among import Among
 from tellall.statistics.cell_counts import TOTAL, CellCounts
-from tellall.statistics.conditions import Condition, parse_condition
+from tellall.statistics.conditions import Condition, Subset, parse_condition
 from tellall.statistics.marginals import RATES, Marginals, Tables
 
 __all__ = ["SECRET", "CountTable", "Shaped", "name_cell", "tables_in"]
@@ -208,8 +207,8 @@ def tables_in(release: Release) -> list[CountTable]:
     Values are called by their codes, or by the labels that were printed (`CellCounts`).
     """
     statistic, shape = release.statistic, release.shape
-    if isinstance(statistic, Among):
-        return _tables_among(release, statistic)
+    if (where := statistic.restricted_to) is not None:
+        return _tables_among(release, where)
     if isinstance(statistic, CellCounts):
         return _printed_tables(release, statistic)
     if not isinstance(statistic, Tables | Marginals):
@@ -236,14 +235,14 @@ def tables_in(release: Release) -> list[CountTable]:
     return found
 
 
-def _tables_among(release: Release, among: Among) -> list[CountTable]:
+def _tables_among(release: Release, where: Subset) -> list[CountTable]:
     """The tables of a release about some of the people; it needs printed labels and a condition in words."""
-    words, inner = among.words, among.statistic
-    if words is None or not isinstance(inner, CellCounts):
+    inner = release.statistic.of_all
+    if not isinstance(where, Condition) or not isinstance(inner, CellCounts):
         rule = "of everybody, or with printed labels and a condition in words"
         advice = "Give each table as a CountTable with its values and where=."
-        raise invalid("releases", rule, among.describe(), advice)
-    return [table.about(words) for table in _printed_tables(release, inner)]
+        raise invalid("releases", rule, release.statistic.describe(), advice)
+    return [table.about(where.text) for table in _printed_tables(release, inner)]
 
 
 def name_cell(release: Release, public: Public, value: int) -> dict[str, str]:

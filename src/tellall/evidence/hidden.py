@@ -81,11 +81,11 @@ def hidden_rows(
     equations: Equations,
     counts: Array,
     hidden: npt.NDArray[np.bool_],
-    strangers: tuple[Array, Array],
+    mismatch: tuple[Array, Array],
 ) -> tuple[IntArray, Rows]:
     """The values about which the threshold adds information, by index, and an interval for each.
 
-    ``equations`` are those of the counts, with zero in place of the hidden ones. ``strangers`` says how many
+    ``equations`` are those of the counts, with zero in place of the hidden ones. ``mismatch`` says how many
     people each value may count too many and too few.
 
     Notes
@@ -96,7 +96,7 @@ def hidden_rows(
     normal law of the same standard deviation. A shown value that is changed later has v + e ≥ b, which is
     used if e = 0. No count is below zero. Intervals of whole counts end half-way to the next. Rows that are
     the same up to sign (the yes and no cells of a table) share one interval, once each has been widened by
-    the strangers that its own value may count. Intervals are left out if they only say that a count is
+    the people whom its own value may count besides. Intervals are left out if they only say that a count is
     between none and all, or repeat an exact value that is shown.
     """
     operator, target = equations.operator, equations.target
@@ -116,7 +116,7 @@ def hidden_rows(
     said &= ~np.isnan(target)
     said &= (high - _FAR * std < most + _HALF - _SAME) | (~hidden & (low > least))
     hard = np.where(hidden, furthest, most)
-    down, up = offset - strangers[0], offset + strangers[1]
+    down, up = offset - mismatch[0], offset + mismatch[1]
     ends = _Ends(np.arange(target.size), low + down, high + up, std, hard + up).take(said)
     if ends.index.size and not ends.std.any():
         exact = threshold.exact and not threshold.after.bound
@@ -125,11 +125,11 @@ def hidden_rows(
 
 
 def unseen_sums(
-    possible: Possible, hidden: npt.NDArray[np.bool_], offset: Array, strangers: tuple[Array, Array]
+    possible: Possible, hidden: npt.NDArray[np.bool_], offset: Array, mismatch: tuple[Array, Array]
 ) -> tuple[IntArray, Rows]:
     """The sums that contain a hidden value and have known limits, by index, and an interval for each."""
     said = np.flatnonzero(hidden & np.isfinite(possible.high) & (possible.low <= possible.high))
-    more, fewer = strangers
+    more, fewer = mismatch
     low, high = ((possible.low - more + offset)[said], (possible.high + fewer + offset)[said])
     ends = _Ends(said, low - _HALF, high + _HALF, np.zeros(said.size), high)
     return said, ends.rows()

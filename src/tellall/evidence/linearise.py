@@ -21,12 +21,12 @@ from tellall.evidence.hidden import hidden_rows, threshold_of, unseen_sums
 from tellall.evidence.known_secrets import tell
 from tellall.evidence.view import (
     EVERYTHING,
-    NOBODY,
+    SAME_PEOPLE,
     AddedCells,
     Knowledge,
-    Strangers,
+    PopulationMismatch,
     nothing,
-    see,
+    restrict,
     unknown_condition,
     widen,
     widen_facts,
@@ -38,7 +38,7 @@ from tellall.protections.protection import Exact, Noise, Protection, Sum, noise_
 from tellall.protections.rounding import Rounding
 from tellall.protections.sampling import ComplementLaw
 from tellall.release.release import Release
-from tellall.statistics.among import Among
+from tellall.statistics.conditions import members
 from tellall.statistics.marginals import Marginals
 from tellall.statistics.numbers import NumberRange
 from tellall.statistics.statistic import CellLayout, Equations, tables_of
@@ -97,11 +97,12 @@ def linearise(
     if not isinstance(release, Release):
         raise invalid("release", "a Release", type(release).__name__)
     view = as_view(public, [release])
-    if isinstance(release.statistic, Among):
+    where = release.statistic.restricted_to
+    if where is not None:
         if reason := unknown_condition(release.statistic, view):
             return Evidence((nothing(view.n, release.levels, reason),))
-        people = release.statistic.people(view)
-        inner = replace(release, statistic=release.statistic.statistic)
+        people = np.flatnonzero(members(where, view, "where"))
+        inner = replace(release, statistic=release.statistic.of_all)
         part = _equations_of(inner, view.take(people), device, known, part=True)
         if not people.size:
             reason = f"{release.statistic.describe()}: it is about nobody who is known"
@@ -143,8 +144,8 @@ def _equations_of(
         return _linearised(release, view, device)
     if release.shape is None:
         raise invalid("release", "one that says which columns and how many people it has", "neither")
-    strangers = Strangers.of(release, view.n, known, part=part)
-    if strangers.missing or strangers.absent:
+    mismatch = PopulationMismatch.of(release, view.n, known, part=part)
+    if mismatch.missing or mismatch.absent:
         what = release.statistic.describe()
         if not release.statistic.counts_people:
             reason = f"{what}: it is not about exactly the people who are known"
@@ -152,17 +153,17 @@ def _equations_of(
         if release.statistic.no_population:
             reason = f"{what}: it lists {release.shape.people:,} people, not exactly those who are known"
             return nothing(view.n, release.levels, reason)
-    sight = see(release, view)
-    if sight.statistic is None:
-        return nothing(view.n, release.levels, sight.skipped[0])
-    shares = (strangers.missing or strangers.absent) and sight.statistic.scale == "fractions"
-    if shares and not (sight.statistic.of_everybody and sight.statistic.units(sight.public) == view.n):
-        reason = f"{sight.statistic.describe()}: it is not known of how many people its values are shares"
+    usable = restrict(release, view)
+    if usable.statistic is None:
+        return nothing(view.n, release.levels, usable.skipped[0])
+    shares = (mismatch.missing or mismatch.absent) and usable.statistic.scale == "fractions"
+    if shares and not (usable.statistic.of_everybody and usable.statistic.units(usable.public) == view.n):
+        reason = f"{usable.statistic.describe()}: it is not known of how many people its values are shares"
         return nothing(view.n, release.levels, reason)
-    values = release.values if sight.chosen is None else release.values[sight.chosen]
-    some = replace(release, values=values, statistic=sight.statistic)
-    _check_values(some, sight.public, sight.sums)
-    return _linearised(some, sight.public, device, sight.sums, strangers, sight.skipped)
+    values = release.values if usable.chosen is None else release.values[usable.chosen]
+    some = replace(release, values=values, statistic=usable.statistic)
+    _check_values(some, usable.public, usable.sums)
+    return _linearised(some, usable.public, device, usable.sums, mismatch, usable.skipped)
 
 
 def _linearised(
@@ -170,14 +171,14 @@ def _linearised(
     view: Public,
     device: Device,
     sums: AddedCells | None = None,
-    strangers: Strangers = NOBODY,
+    mismatch: PopulationMismatch = SAME_PEOPLE,
     skipped: tuple[str, ...] = (),
 ) -> ReleaseEquations:
     """The equations of a release that has the view's columns, or of sums of its values."""
     if not release.levels:
-        return _of_numbers(release, view, device, sums, strangers, skipped)
+        return _of_numbers(release, view, device, sums, mismatch, skipped)
     release = without_tiny_noise(release, view)
-    return _equations_in(release, view, device, *count_scale(release, view), sums, strangers, skipped)
+    return _equations_in(release, view, device, *count_scale(release, view), sums, mismatch, skipped)
 
 
 def _of_numbers(
@@ -185,7 +186,7 @@ def _of_numbers(
     view: Public,
     device: Device,
     sums: AddedCells | None,
-    strangers: Strangers,
+    mismatch: PopulationMismatch,
     skipped: tuple[str, ...],
 ) -> ReleaseEquations:
     """The equations about real numbers, made in the unit in which people differ by about one.
@@ -194,7 +195,7 @@ def _of_numbers(
     Only the errors come from there: what was published keeps its last digit.
     """
     counts, noise = count_scale(release, view)
-    more = (sums, strangers, skipped)
+    more = (sums, mismatch, skipped)
     found = _equations_in(release, view, device, counts, noise, *more)
     if not found.unit:
         return found
@@ -216,7 +217,7 @@ def _equations_in(
     counts: Array,
     noise: Noise,
     sums: AddedCells | None,
-    strangers: Strangers,
+    mismatch: PopulationMismatch,
     skipped: tuple[str, ...],
 ) -> ReleaseEquations:
     """The equations that values on the count scale give, with errors of this law."""
@@ -242,12 +243,12 @@ def _equations_in(
         gain, reach = equations.gain * np.sqrt(sums.terms), equations.reach * sums.terms
         equations = replace(equations, gain=gain, reach=reach)
     tables = tables_of(release.statistic, view, release.levels)
-    apart = bool(strangers.missing or strangers.absent)
+    apart = bool(mismatch.missing or mismatch.absent)
     nobody: Array = np.zeros(equations.target.size)
     more, fewer = nobody, nobody
     if apart:
         last = tables.shapes[0][-1] if release.statistic.adds_up else 0
-        more, fewer = strangers.rows(equations, possible, last)
+        more, fewer = mismatch.rows(equations, possible, last)
     between, intervals, offset = None, None, None
     if filled:
         offset = equations.target - np.nan_to_num(counts)
@@ -288,7 +289,7 @@ def _equations_in(
     unit = 1.0 if release.levels else _unit_of(equations)
     if between is not None and intervals is not None:
         index, rows = np.concatenate([index, between]), Rows.concat([rows, intervals])
-    notes = () if strangers is not NOBODY else _inconsistent_totals(release, view, tables, counts, noise)
+    notes = () if mismatch is not SAME_PEOPLE else _inconsistent_totals(release, view, tables, counts, noise)
     more_of_it = (equations.alike, facts, (*skipped, *equations.skipped), notes, complete)
     return ReleaseEquations(equations.operator, index, rows, noise, *more_of_it, numbers=numbers, unit=unit)
 

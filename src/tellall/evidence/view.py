@@ -1,4 +1,4 @@
-"""Sight: what an attacker who knows some public columns of some people can use of a release.
+"""Views: what an attacker who knows some public columns of some people can use of a release.
 
 Tables are summed over columns that the attacker does not know, or knows only in coarser categories. People
 the attacker does not know, and people who may not be in the release, turn equations into intervals.
@@ -28,15 +28,15 @@ from tellall.statistics.statistic import CellLayout, Equations, Statistic, table
 
 __all__ = [
     "EVERYTHING",
-    "NOBODY",
+    "SAME_PEOPLE",
     "AddedCells",
     "Knowledge",
-    "Seen",
-    "Sight",
-    "Strangers",
+    "PopulationMismatch",
+    "Restricted",
+    "Restriction",
     "fit_columns",
     "nothing",
-    "see",
+    "restrict",
     "seen_by",
     "unknown_condition",
     "widen",
@@ -154,7 +154,7 @@ def _merging(column: Column, levels: int, cuts: tuple[float, ...] | None) -> Int
 
 
 @dataclass(frozen=True)
-class Seen(Inside):
+class Restricted(Inside):
     """The part of a statistic that a view of the people lets one use.
 
     ``statistic`` is that part, which needs no unknown column; ``shape`` is the release's.
@@ -173,15 +173,15 @@ class Seen(Inside):
     def equations(self, public: Public, values: Array) -> Equations:
         return self.statistic.equations(self.part(public), values)
 
-    def comparable(self) -> Seen:
+    def comparable(self) -> Restricted:
         return replace(self, statistic=self.statistic.comparable())
 
     def columns_used(self, public: Public) -> set[str]:
         return self.statistic.columns_used(self.part(public)) & set(public.names)
 
-    def take(self, people: IntArray, public: Public) -> Seen:
+    def take(self, people: IntArray, public: Public) -> Restricted:
         inner = self.statistic.take(people, self.part(public))
-        return Seen(inner, replace(self.shape, people=people.size))
+        return Restricted(inner, replace(self.shape, people=people.size))
 
     def describe(self) -> str:
         return self.statistic.describe()
@@ -189,16 +189,17 @@ class Seen(Inside):
 
 def seen_by(release: Release, view: Public) -> Statistic | None:
     """The part of a release's statistic that a view lets one use; None if there is no such part."""
-    if isinstance(release.statistic, Among):
+    where = release.statistic.restricted_to
+    if where is not None:
         if unknown_condition(release.statistic, view):
             return None
-        inner = seen_by(replace(release, statistic=release.statistic.statistic), view)
-        return None if inner is None else Among(inner, release.statistic.where)
+        inner = seen_by(replace(release, statistic=release.statistic.of_all), view)
+        return None if inner is None else Among(inner, where)
     shape = release.shape
     if shape is None or (shape.names, shape.levels, shape.cuts) == _columns_of(view):
         return release.statistic
-    usable = see(release, view).statistic
-    return None if usable is None else Seen(usable, shape)
+    usable = restrict(release, view).statistic
+    return None if usable is None else Restricted(usable, shape)
 
 
 def _columns_of(view: Public) -> tuple[Any, ...]:
@@ -206,17 +207,18 @@ def _columns_of(view: Public) -> tuple[Any, ...]:
     return shape.names, shape.levels, shape.cuts
 
 
-def unknown_condition(among: Among, view: Public) -> str:
+def unknown_condition(statistic: Statistic, view: Public) -> str:
     """Why a view does not show which people a release is about; empty if it does."""
-    if not isinstance(among.where, Condition):
+    where = statistic.restricted_to
+    if not isinstance(where, Condition):
         return ""
-    unknown = sorted(among.where.columns - set(view.names))
+    unknown = sorted(where.columns - set(view.names))
     if unknown:
-        return f"{among.describe()}: needs {', '.join(unknown)}, which this attacker does not know"
+        return f"{statistic.describe()}: needs {', '.join(unknown)}, which this attacker does not know"
     try:
-        among.where.mask(view)
+        where.mask(view)
     except InvalidInput as reason:
-        return f"{among.describe()}: it is not known who it is about, since the {reason}"
+        return f"{statistic.describe()}: it is not known who it is about, since the {reason}"
     return ""
 
 
@@ -256,7 +258,7 @@ class AddedCells:
 
 
 @dataclass(frozen=True, eq=False)
-class Sight:
+class Restriction:
     """The part of a release that a view of the people lets one use.
 
     Attributes
@@ -280,7 +282,7 @@ class Sight:
     skipped: tuple[str, ...] = ()
 
 
-def see(release: Release, view: Public) -> Sight:
+def restrict(release: Release, view: Public) -> Restriction:
     """The part of a release about these people that a view lets one use.
 
     Notes
@@ -301,21 +303,21 @@ def see(release: Release, view: Public) -> Sight:
         if not np.array_equal(merge, np.arange(levels))
     ]
     if not unknown:
-        return Sight(statistic, public)
+        return Restriction(statistic, public)
     outline = Known.of(shape)
     if statistic.adds_up:
         fine, coarse = (
             tables_of(statistic, each, release.levels) for each in (cast(Public, outline), public)
         )
-        return Sight(statistic, public, sums=AddedCells.of(fine, coarse, merged))
+        return Restriction(statistic, public, sums=AddedCells.of(fine, coarse, merged))
     all_need = statistic.needs(outline)
     if all_need is not None and not all_need & set(unknown):
-        return Sight(statistic, public)
+        return Restriction(statistic, public)
     found = statistic.without(unknown, outline)
     chosen = np.zeros(0, dtype=np.intp) if found is None else found[1]
     less = release.values.size - chosen.size
     if not less:
-        return Sight(statistic, public)
+        return Restriction(statistic, public)
     needed = [
         name
         for name in unknown
@@ -324,7 +326,7 @@ def see(release: Release, view: Public) -> Sight:
     ]
     what = statistic.describe() if found is None else f"{less:,} values of {statistic.describe()}"
     reason = f"{what}: needs {', '.join(needed)}, which this attacker does not know"
-    return Sight(None if found is None else found[0], public, chosen, skipped=(reason,))
+    return Restriction(None if found is None else found[0], public, chosen, skipped=(reason,))
 
 
 def nothing(n: int, levels: int, reason: str) -> ReleaseEquations:
@@ -343,14 +345,14 @@ def nothing(n: int, levels: int, reason: str) -> ReleaseEquations:
 
 
 @dataclass(frozen=True)
-class Strangers:
+class PopulationMismatch:
     """At most how many people of the release are not in the view (missing), and the reverse (absent)."""
 
     missing: int = 0
     absent: int = 0
 
     @classmethod
-    def of(cls, release: Release, n: int, known: Knowledge, *, part: bool = False) -> Strangers:
+    def of(cls, release: Release, n: int, known: Knowledge, *, part: bool = False) -> PopulationMismatch:
         """Those of a release and a view of n people; ``part``: the release is about only some people."""
         counted = n if release.shape is None else release.shape.people
         more = counted - n
@@ -400,7 +402,7 @@ class Strangers:
         return most, np.minimum(fewer, np.maximum(here - low + more, 0.0))
 
 
-NOBODY = Strangers()
+SAME_PEOPLE = PopulationMismatch()
 
 
 def _exact_totals(release: Release) -> bool:

@@ -17,7 +17,7 @@ from tellall.people.dataset import Dataset, Public, as_public
 from tellall.people.readers import read_printed
 from tellall.protections.protection import Noise, Protection, as_protections, noise_of
 from tellall.release.release import Release
-from tellall.statistics.among import Among, Where, people_where
+from tellall.statistics.among import Where, people_where
 from tellall.statistics.estimators import Estimator
 from tellall.statistics.losses import FitLoss, Squared, loss_of
 from tellall.statistics.residuals import spread_of_errors
@@ -110,9 +110,7 @@ def says_all(release: Release) -> bool:
     the fit has an intercept: then the coefficients already say how many people have the secret, which is all
     that standard errors add.
     """
-    fit = release.statistic
-    while isinstance(fit, Among):
-        fit = fit.statistic
+    fit = release.statistic.of_all
     assert isinstance(fit, Estimator)
     linear = isinstance(loss_of(fit.loss), Squared)
     return not linear or fit.standard_errors or (release.levels == 2 and fit.intercept)

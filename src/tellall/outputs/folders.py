@@ -12,7 +12,6 @@ from tellall.outputs.described import DESCRIPTION, is_described, read_described
 from tellall.outputs.output_folder import OutputFolder
 from tellall.people.bands import Bands
 from tellall.people.dataset import Public
-from tellall.statistics.among import Among
 from tellall.statistics.cell_counts import CellCounts
 from tellall.statistics.cells import CellNumbers
 from tellall.statistics.conditions import Condition
@@ -58,9 +57,10 @@ def columns_used(folder: OutputFolder, public: Public) -> list[str]:
 
 
 def _columns(statistic: Statistic, public: Public) -> list[str]:
-    if isinstance(statistic, Among):
-        chosen = statistic.where.columns if isinstance(statistic.where, Condition) else ()
-        return [*_columns(statistic.statistic, public), *sorted(chosen)]
+    where = statistic.restricted_to
+    if where is not None:
+        chosen = where.columns if isinstance(where, Condition) else ()
+        return [*_columns(statistic.of_all, public), *sorted(chosen)]
     if isinstance(statistic, Estimator):
         terms = [term for terms in statistic.models(public).terms for term in terms]
         return [public.names[index] for term in terms for index in term.columns]

@@ -25,7 +25,7 @@ from tellall.protections.concentration import (
 )
 from tellall.protections.protection import Protection, as_protections
 from tellall.release.release import Release
-from tellall.statistics.among import Among, alone, people_where
+from tellall.statistics.among import alone, people_where
 from tellall.statistics.cells import CellNumbers
 from tellall.statistics.conditions import Condition, parse_condition
 
@@ -296,8 +296,8 @@ def _condition(release: Release) -> str | None:
 
 
 def _people_of(release: Release, public: Public) -> IntArray:
-    among = release.statistic
-    return people_where(among.where, public) if isinstance(among, Among) else np.arange(public.n)
+    where = release.statistic.restricted_to
+    return np.arange(public.n) if where is None else people_where(where, public)
 
 
 def _weight_in(statistic: CellNumbers, public: Public, columns: tuple[int, ...], cells: int) -> Array:

@@ -34,7 +34,7 @@ from tellall.protections.suppression import Hiding
 from tellall.release import catalogue
 from tellall.release.saved import SavedColumn, SavedRelease, ValuesBeside
 from tellall.statistics.among import Among, Where, as_among, as_where, people_where
-from tellall.statistics.conditions import Mask, Subset
+from tellall.statistics.conditions import Condition, Mask, Subset
 from tellall.statistics.marginals import Marginals, Tables
 from tellall.statistics.statistic import Statistic
 from tellall.statistics.stored_part import people_of_store
@@ -92,14 +92,14 @@ class Release(InNotebook):
     @property
     def where(self) -> str | npt.NDArray[np.bool_] | None:
         """Which people it is about: a condition in words, a mask over everybody, or None for everybody."""
-        if not isinstance(self.statistic, Among):
+        subset = self.statistic.restricted_to
+        if subset is None:
             return None
-        subset = self.statistic.where
         return subset.bits if isinstance(subset, Mask) else subset.text
 
     def about(self, where: Where | Subset) -> Release:
         """The same release, declared to be about these people only; indices inside it do not change."""
-        if isinstance(self.statistic, Among):
+        if self.statistic.restricted_to is not None:
             raise invalid("where", "left out, since the release says which people it is about", where)
         return replace(self, statistic=Among(self.statistic, as_where(where)))
 
@@ -217,15 +217,13 @@ def _cuts(shown: Sequence[float | str]) -> tuple[float, ...]:
 
 def _saved(release: Release, values: tuple[float | None, ...] | ValuesBeside) -> SavedRelease:
     shape = release.shape
-    names, statistic, where = release.columns, release.statistic, None
-    if isinstance(statistic, Among):
-        where, statistic = statistic.words, statistic.statistic
+    names, about = release.columns, release.statistic.restricted_to
     levels = shape.levels if shape else (1,) * len(names)
     cuts = shape.cuts_shown if shape else (None,) * len(names)
     return SavedRelease(
         description=release.statistic.describe(),
-        statistic=catalogue.to_plain(statistic, own=True),
-        where=where,
+        statistic=catalogue.to_plain(release.statistic.of_all, own=True),
+        where=about.text if isinstance(about, Condition) else None,  # a mask would show who is in
         protect=tuple(catalogue.published(protection) for protection in release.protections),
         columns=tuple(
             SavedColumn(name, level, cut) for name, level, cut in zip(names, levels, cuts, strict=True)
@@ -316,9 +314,9 @@ def publish(
         return _publish_stored(dataset, statistic, as_protections(protect), rng)
     if where is not None:
         statistic = as_among(statistic, where, dataset.public)
-    if isinstance(statistic, Among):
-        some = dataset.take(people_where(statistic.where, dataset.public))
-        return publish(some, statistic.statistic, protect, rng, device=device).about(statistic.where)
+    if (about := statistic.restricted_to) is not None:
+        some = dataset.take(people_where(about, dataset.public))
+        return publish(some, statistic.of_all, protect, rng, device=device).about(about)
     view = dataset.public
     settled = statistic.settle(view, secret=dataset.secret is not None)
     protections = _as_published(prepare(as_protections(protect), settled, view))
@@ -337,9 +335,9 @@ def _publish_stored(
     people: Stored, statistic: Statistic, protections: tuple[Protection, ...], rng: Rng
 ) -> Release:
     """The release of tables of people who are not in memory."""
-    if isinstance(statistic, Among):
-        some = people_of_store(statistic.where, people)
-        return _publish_stored(some, statistic.statistic, protections, rng).about(statistic.where)
+    if (about := statistic.restricted_to) is not None:
+        some = people_of_store(about, people)
+        return _publish_stored(some, statistic.of_all, protections, rng).about(about)
     if not isinstance(statistic, Marginals | Tables):
         kind = type(statistic).__name__
         raise invalid("statistic", "Marginals or Tables, for people in a store", kind, "Load them first.")
@@ -368,9 +366,9 @@ class Computed:
     @classmethod
     def of(cls, statistic: Statistic, dataset: Dataset) -> Computed:
         """The statistic, settled and computed for the people it is about."""
-        if isinstance(statistic, Among):
-            some = dataset.take(people_where(statistic.where, dataset.public))
-            return replace(cls.of(statistic.statistic, some), where=statistic.where)
+        if (about := statistic.restricted_to) is not None:
+            some = dataset.take(people_where(about, dataset.public))
+            return replace(cls.of(statistic.of_all, some), where=about)
         settled = statistic.settle(dataset.public, secret=dataset.secret is not None)
         return cls(settled, dataset, settled.values(dataset))
 

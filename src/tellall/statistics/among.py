@@ -17,7 +17,7 @@ from tellall.people.dataset import Dataset, Public
 from tellall.statistics.conditions import Condition, Mask, Subset, as_subset, members
 from tellall.statistics.statistic import Equations, Statistic, columns_of, labels_among
 
-__all__ = ["Among", "Inside", "Where", "alone", "as_among", "as_where", "people_where"]
+__all__ = ["Among", "Inside", "Where", "alone", "as_among", "as_where", "people_where", "whom_in_words"]
 
 Where = str | npt.ArrayLike | Subset
 
@@ -90,6 +90,14 @@ class Among(Inside):
     statistic: Statistic
     where: Subset
 
+    @property
+    def restricted_to(self) -> Subset:
+        return self.where
+
+    @property
+    def of_all(self) -> Statistic:
+        return self.statistic
+
     def people(self, public: Public) -> IntArray:
         """Who is in the subset, by index."""
         return np.flatnonzero(members(self.where, public, "where"))
@@ -139,7 +147,7 @@ class Among(Inside):
     @property
     def whom(self) -> str:
         """The people in words; a mask is not spelled out."""
-        return "of chosen people" if self.words is None else f"where {self.words}"
+        return whom_in_words(self.where)
 
     def as_plain(self) -> dict[str, Any]:
         raise invalid("statistic", "of everybody, to be saved as it is", "one of some of the people")
@@ -176,9 +184,14 @@ def people_where(where: Where, public: Public) -> IntArray:
     return chosen
 
 
+def whom_in_words(where: Subset) -> str:
+    """Some of the people in words; a mask is not spelled out."""
+    return f"where {where.text}" if isinstance(where, Condition) else "of chosen people"
+
+
 def alone(statistic: Statistic) -> Statistic:
     """The inner statistic, without the subset."""
-    return statistic.statistic if isinstance(statistic, Among) else statistic
+    return statistic.of_all
 
 
 def as_where(where: Where) -> Subset:

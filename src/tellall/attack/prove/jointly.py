@@ -17,13 +17,19 @@ from tellall.attack.secret import Code, Secret
 from tellall.core.amounts import count_of
 from tellall.evidence.evidence import Certain, Evidence, Stretches, sums_of
 from tellall.evidence.linearise import possible_counts, stretches_of
-from tellall.evidence.view import NOBODY, Knowledge, Known, Strangers, fit_columns, unknown_condition
+from tellall.evidence.view import (
+    SAME_PEOPLE,
+    Knowledge,
+    Known,
+    PopulationMismatch,
+    fit_columns,
+    unknown_condition,
+)
 from tellall.linalg.operators.linear_operator import Array, IntArray
 from tellall.linalg.operators.sparse import Sparse
 from tellall.linalg.solvers.solution import Enclosure, Gaps, Mask, enclose
 from tellall.people.dataset import Public
 from tellall.release.release import Release
-from tellall.statistics.among import Among
 from tellall.statistics.conditions import members
 from tellall.statistics.statistic import tables_of
 
@@ -54,7 +60,7 @@ def prove_releases(
     be absent from a release, z[g, u, s] ≤ x[g, u, s] of them are in it. Bounds are propagated through all of
     this, and each part is searched (`settle`). Tables of counts and of fractions are used, about everybody or
     about people who are known. With more than 10,000 unknowns, only sums over unknown columns and
-    cell-by-cell bounds on unknown people (`see`) are used. The proof's ``note`` says which was done.
+    cell-by-cell bounds on unknown people (`restrict`) are used. The proof's ``note`` says which was done.
     """
     secret = Secret.of(releases[0].levels)
     proof = prove(evidence, secret, effort, interruptible=interruptible)
@@ -132,7 +138,7 @@ class _Counted:
         For each column, the view's category for each of the release's.
     inside
         Which groups it is about.
-    strangers
+    mismatch
         How many people outside the view it counts, and how many people of the view it does not.
     at_most
         Whether the number outside the view is only an upper limit.
@@ -143,7 +149,7 @@ class _Counted:
     codes: IntArray
     merged: tuple[IntArray, ...]
     inside: Mask
-    strangers: Strangers
+    mismatch: PopulationMismatch
     at_most: bool
 
     @classmethod
@@ -153,20 +159,20 @@ class _Counted:
         Also None if it is not known which people it is about.
         """
         first, inside = evidence.groups.first, np.ones(len(evidence.groups), dtype=bool)
-        among = release.statistic if isinstance(release.statistic, Among) else None
-        if among is not None:
-            if unknown_condition(among, view):
+        where = release.statistic.restricted_to
+        if where is not None:
+            if unknown_condition(release.statistic, view):
                 return None
-            inside = members(among.where, view, "where")[first]
-            release = replace(release, statistic=among.statistic)
+            inside = members(where, view, "where")[first]
+            release = replace(release, statistic=release.statistic.of_all)
         shape = release.shape
         if shape is None or not release.statistic.adds_up:
             return None
         people = int(evidence.groups.counts[inside].sum())
-        strangers = NOBODY
+        mismatch = SAME_PEOPLE
         if known.missing is not None or known.may_include or shape.people != people:
-            strangers = Strangers.of(release, people, known, part=among is not None)
-        if strangers == NOBODY and replace(shape, people=view.n) == view.shape:
+            mismatch = PopulationMismatch.of(release, people, known, part=where is not None)
+        if mismatch == SAME_PEOPLE and replace(shape, people=view.n) == view.shape:
             return None
         public, merged = fit_columns(shape, view)
         used = sorted({one for each in release.statistic.tables(_outline(release)) for one in each})
@@ -177,7 +183,7 @@ class _Counted:
             codes.reshape(len(used), first.size),
             tuple(merged[at] for at in used),
             inside,
-            strangers,
+            mismatch,
             at_most=known.may_include,
         )
 
@@ -200,7 +206,7 @@ class _Counted:
     @property
     def rows(self) -> int:
         """How many different rows somebody outside the view may have."""
-        return prod(self.levels) if self.strangers.missing else 0
+        return prod(self.levels) if self.mismatch.missing else 0
 
     @property
     def tables(self) -> int:
@@ -317,7 +323,7 @@ class _Unknown:
             for one, merged, codes in zip(each.columns, each.merged, each.codes, strict=True):
                 if one in each.unknown:
                     merging[one] = merged, codes
-        if not merging and all(each.strangers == NOBODY for each in releases):
+        if not merging and all(each.mismatch == SAME_PEOPLE for each in releases):
             return None
         columns, levels = tuple(merging), tuple(one.levels for one in merging)
         groups, cells = len(evidence.groups), prod(levels)
@@ -334,8 +340,8 @@ class _Unknown:
     @property
     def parts(self) -> tuple[str, ...]:
         """What is unknown, each in a few words."""
-        missing = max(each.strangers.missing for each in self.releases)
-        absent = any(each.strangers.absent for each in self.releases)
+        missing = max(each.mismatch.missing for each in self.releases)
+        absent = any(each.mismatch.absent for each in self.releases)
         people = (f"the rows of {count_of(missing, 'person', 'people')}",) if missing else ()
         return (
             *dict.fromkeys(one.name for one in self.columns),
@@ -351,7 +357,7 @@ class _Unknown:
     @property
     def unknowns(self) -> int:
         """How many counts would have to be solved for."""
-        absent = sum(each.strangers.absent > 0 for each in self.releases)
+        absent = sum(each.mismatch.absent > 0 for each in self.releases)
         return self.values * (self.pairs * (1 + absent) + sum(each.rows for each in self.releases))
 
     @property
@@ -395,13 +401,13 @@ def _add_tables(
     build: _Builder, tables: _Counted, codes: Sequence[IntArray], value: IntArray, x: IntArray, values: int
 ) -> None:
     """Adds what tables say about people of the view, by their categories and value, and about others."""
-    release, strangers = tables.release, tables.strangers
+    release, mismatch = tables.release, tables.mismatch
     assert release.shape is not None
     units = release.statistic.units(_outline(release))
     possible = possible_counts(release.values, release.protections, units)
     start = build.rows(possible.low, possible.high, possible.gaps)
     present = x
-    if strangers.absent:  # only some of them are counted
+    if mismatch.absent:  # only some of them are counted
         upper = np.concatenate(build.upper)[x]
         present = build.counts(upper)
         less = build.rows(np.full(x.size, -np.inf), np.zeros(x.size)) + np.arange(x.size)
@@ -410,13 +416,13 @@ def _add_tables(
     cell, unknown = tables.cells(codes, value)
     counted = [(cell, present[unknown])]
     beyond: IntArray = np.zeros(0, dtype=np.intp)
-    if strangers.missing:
+    if mismatch.missing:
         own = [np.repeat(each, values) for each in _combinations(np.arange(tables.rows), tables.levels)]
         held = np.tile(np.arange(values), tables.rows)
-        beyond = build.counts(np.full(held.size, float(strangers.missing)))
+        beyond = build.counts(np.full(held.size, float(mismatch.missing)))
         cell, unknown = tables.cells(own, held)
         counted.append((cell, beyond[unknown]))
-        most = np.array([float(strangers.missing)])
+        most = np.array([float(mismatch.missing)])
         row = build.rows(np.zeros(1) if tables.at_most else most, most)
         build.add(np.full(beyond.size, row), beyond)
     cell, unknown = (np.concatenate(each) for each in zip(*counted, strict=True))
@@ -425,7 +431,7 @@ def _add_tables(
     stretches = stretches_of(release.values, layout, release.protections, units)
     if stretches is not None:
         build.add_sums(stretches, cell, unknown)
-    if strangers.absent or strangers.missing:
+    if mismatch.absent or mismatch.missing:
         total = np.array([float(release.shape.people)])
         row = build.rows(total, total)
         everybody = np.concatenate([present, beyond])

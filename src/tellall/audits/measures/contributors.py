@@ -30,7 +30,7 @@ from tellall.protections.concentration import (
     largest_of,
 )
 from tellall.release.release import Release
-from tellall.statistics.among import Among, alone
+from tellall.statistics.among import alone, whom_in_words
 from tellall.statistics.cells import CellNumbers
 
 __all__ = ["CellRisk", "ComparedRules", "ContributorTable", "compare_rules", "rules_of"]
@@ -225,7 +225,8 @@ def _cells(place: int, release: Release, dataset: Dataset) -> list[_Cell]:
     if not isinstance(statistic, CellNumbers):
         raise invalid("releases", "of Sums or CellMeans", release.statistic.describe())
     inside = dataset if people.size == dataset.n else dataset.take(people)
-    about = f", {release.statistic.whom}" if isinstance(release.statistic, Among) else ""
+    where = release.statistic.restricted_to
+    about = "" if where is None else f", {whom_in_words(where)}"
     public, own, start = inside.public, contributions_of(statistic, inside), 0
     out: list[_Cell] = []
     for columns, (cell, size) in zip(statistic.sets(public), cells_of_people(statistic, public), strict=True):

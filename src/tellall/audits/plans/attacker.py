@@ -13,7 +13,7 @@ from tellall.evidence.view import EVERYTHING, Knowledge
 from tellall.linalg.operators.linear_operator import IntArray
 from tellall.people.codes import keys_of_rows
 from tellall.people.dataset import Dataset, Public, unknown_name
-from tellall.statistics.among import Among, people_where
+from tellall.statistics.among import people_where
 from tellall.statistics.statistic import Statistic
 
 __all__ = ["INSIDER", "Attacker", "Standpoint", "people_of"]
@@ -145,4 +145,5 @@ class Standpoint:
 
 def people_of(statistic: Statistic, public: Public) -> IntArray:
     """The people whom a statistic is about, by index."""
-    return people_where(statistic.where, public) if isinstance(statistic, Among) else np.arange(public.n)
+    where = statistic.restricted_to
+    return np.arange(public.n) if where is None else people_where(where, public)

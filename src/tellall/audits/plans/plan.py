@@ -393,8 +393,8 @@ class Plan:
         for entry in self.releases:
             where = f"release “{entry.name}”"
             try:
-                if isinstance(entry.statistic, Among):
-                    people_where(entry.statistic.where, public)
+                if (about := entry.statistic.restricted_to) is not None:
+                    people_where(about, public)
             except TellallError as error:
                 found.append((f"{where}: where", rule_in(error, "condition", "where")))
                 continue

@@ -56,6 +56,7 @@ from .outputs.curves import from_curve as from_curve
 from .outputs.fits import release_from_fits as release_from_fits
 from .outputs.listed import ListedCells as ListedCells
 from .outputs.output_folder import OutputFolder as OutputFolder
+from .outputs.recognise import recognise as recognise
 from .outputs.table_files import read_count_tables as read_count_tables
 from .people import datasets as datasets
 from .people import genomics as genomics

@@ -4,28 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Annotated
 
 from tellall.core.amounts import count_of
-from tellall.core.records import Meaning, Record
-from tellall.outputs.output_folder import NotRead
+from tellall.outputs.output_folder import NotRead, Source
 from tellall.people.printed_numbers import Shown, decimal_sign, shown_of
 
 __all__ = ["FittedModel", "FoundOutputs", "FoundTable", "Recorded", "Source"]
-
-
-@dataclass(frozen=True)
-class Source(Record):
-    """Where an output was found."""
-
-    file: Annotated[str, Meaning("The file, below the folder that was read.")]
-    sheet: Annotated[str, Meaning("The sheet of a workbook; empty elsewhere.")] = ""
-    range: Annotated[str, Meaning('Its place there: "B3:F12", "lines 3 to 12", "table 2".')] = ""
-
-    def __str__(self) -> str:
-        """As in ``results.xlsx, sheet Tab 1, B3:F12``."""
-        sheet = f"sheet {self.sheet}" if self.sheet else ""
-        return ", ".join(filter(None, (self.file, sheet, self.range)))
 
 
 @dataclass(frozen=True)

@@ -2,15 +2,98 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
 from tellall.core.amounts import count_of
-from tellall.core.records import NOT_WRITTEN, Record
+from tellall.core.records import NOT_WRITTEN, Meaning, Record
+from tellall.people.dataset import Dataset
 from tellall.release.release import Release
 
-__all__ = ["NotRead", "Output", "OutputFolder"]
+__all__ = ["NotRead", "Output", "OutputFolder", "PossibleMeaning", "RecognisedOutput", "Source"]
+
+
+@dataclass(frozen=True)
+class Source(Record):
+    """Where an output was found."""
+
+    file: Annotated[str, Meaning("The file, below the folder that was read.")]
+    sheet: Annotated[str, Meaning("The sheet of a workbook; empty elsewhere.")] = ""
+    range: Annotated[str, Meaning('Its place there: "B3:F12", "lines 3 to 12", "table 2".')] = ""
+
+    def __str__(self) -> str:
+        """As in ``results.xlsx, sheet Tab 1, B3:F12``."""
+        sheet = f"sheet {self.sheet}" if self.sheet else ""
+        return ", ".join(filter(None, (self.file, sheet, self.range)))
+
+
+@dataclass(frozen=True)
+class PossibleMeaning(Record):
+    """One of several things that an output may be: all of its numbers agree with each."""
+
+    number: Annotated[int, Meaning("What to confirm it by, from 1.", least=1)]
+    sentence: Annotated[str, Meaning("What the output is then.")]
+    columns: Annotated[tuple[str, ...], Meaning("The columns that it is made of.")] = ()
+    where: Annotated[str, Meaning("The condition that selects its people; empty for everybody.")] = ""
+    differs: Annotated[
+        tuple[str, ...],
+        Meaning("Cells whose people are others than under the first meaning, with both numbers."),
+    ] = ()
+
+
+@dataclass(frozen=True)
+class RecognisedOutput(Record):
+    """A printed table or model, and what it is found to be by computing it again from the people."""
+
+    source: Annotated[Source, Meaning("Where it was found.")]
+    sentence: Annotated[str, Meaning("What its numbers agree with, or what is known of it.")] = ""
+    kind: Annotated[str, Meaning('What is published: "counts", "row percentages", "means", ...')] = ""
+    columns: Annotated[tuple[str, ...], Meaning("The columns that it tabulates or models.")] = ()
+    columns_known: Annotated[
+        tuple[str, ...], Meaning("Those of them, and of its filter, that an outsider is taken to know.")
+    ] = ()
+    measured: Annotated[tuple[str, ...], Meaning("The columns that are only averaged or added up.")] = ()
+    where: Annotated[str, Meaning("The condition that selects its people; empty for everybody.")] = ""
+    protection: Annotated[tuple[str, ...], Meaning("What was done to the numbers, in order.")] = ()
+    agrees: Annotated[tuple[int, int], Meaning("How many shown cells the people reproduce, of how many.")] = (
+        0,
+        0,
+    )
+    read: Annotated[bool, Meaning("Whether it takes part in the audit.")] = False
+    reason: Annotated[str, Meaning("Why it takes no part; empty if it does.")] = ""
+    about_secret: Annotated[
+        bool | None, Meaning("Whether it says anything about the secret; null if that is not known.")
+    ] = None
+    meanings: Annotated[
+        tuple[PossibleMeaning, ...], Meaning("What it may be, if that is to be confirmed.")
+    ] = ()
+    bits: Annotated[float, Meaning("How sure it is, above what was tried.", unit="bits")] = 0.0
+    cells: Annotated[tuple[tuple[str, ...], ...], Meaning("The table as printed.")] = ()
+    marks: Annotated[
+        tuple[str, ...],
+        Meaning("For each line a letter a cell: = agrees, x differs, h hidden, . is no number of it."),
+    ] = ()
+    releases: Annotated[
+        tuple[int, ...], Meaning("Its places among the releases: one, or one for each kind of number.")
+    ] = ()
+    made: Annotated[tuple[Release, ...], NOT_WRITTEN] = ()
+
+    @property
+    def id(self) -> str:
+        """Its name."""
+        return str(self.source)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of its releases."""
+        if len(self.made) == 1:
+            return (self.id,)
+        return tuple(f"{self.id}, part {number}" for number in range(1, len(self.made) + 1))
+
+    def __str__(self) -> str:
+        said = f": {self.sentence}" if self.sentence else ""
+        return f"{self.source}{said}" + (f" (not checked: {self.reason})" if self.reason else "")
 
 
 @dataclass(frozen=True)
@@ -69,21 +152,53 @@ class OutputFolder:
         What wrote the folder, with its version if known.
     may_include
         Whether tables leave out some of the people, and nobody knows whom.
+    known
+        The columns that an outsider is taken to know, if outputs were recognised from the people: those that
+        are tabulated, filtered on, or on the right-hand side of a model.
+    assumed_unknown
+        The other columns but the secret.
     """
 
-    outputs: tuple[Output, ...]
+    outputs: tuple[Output | RecognisedOutput, ...]
     skipped: tuple[NotRead, ...]
     secret: str
     meaning: tuple[str, ...]
     made_by: str = ""
     may_include: bool = False
+    known: tuple[str, ...] = ()
+    assumed_unknown: tuple[str, ...] = ()
 
     @property
     def releases(self) -> tuple[Release, ...]:
         """The releases, to be attacked together."""
-        return tuple(output.release for output in self.outputs)
+        return tuple(output.release for output in self.published)
+
+    @property
+    def published(self) -> tuple[Output, ...]:
+        """The outputs that are releases."""
+        found: list[Output] = []
+        for each in self.outputs:
+            if isinstance(each, Output):
+                found.append(each)
+            else:
+                found += [Output(name, made) for name, made in zip(each.names, each.made, strict=True)]
+        return tuple(found)
+
+    @property
+    def unread(self) -> tuple[NotRead, ...]:
+        """What could not be read, and what was recognised but takes no part although it may say something."""
+        left = (
+            NotRead(each.id, each.reason)
+            for each in self.outputs
+            if isinstance(each, RecognisedOutput) and not each.read and each.about_secret is not False
+        )
+        return (*self.skipped, *left)
+
+    def people(self, dataset: Dataset) -> Dataset:
+        """These people with the columns that an outsider is taken to know, as the releases need them."""
+        return replace(dataset, public=dataset.public.only(*self.known))
 
     def __repr__(self) -> str:
-        read, not_read = count_of(len(self.outputs), "release"), count_of(len(self.skipped), "output")
+        read, not_read = count_of(len(self.published), "release"), count_of(len(self.unread), "output")
         found = f"{read} about {self.secret}, {not_read} not read"
         return f"OutputFolder: {found}"

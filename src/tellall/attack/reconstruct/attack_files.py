@@ -180,7 +180,7 @@ def attack_files(
     if any(path.is_dir() for path in paths):
         people, folder = _folder(paths, Path(public), secret, bands, may_include=may_include)
         loaded = list(folder.releases)
-        names, skipped = [output.id for output in folder.outputs], list(folder.skipped)
+        names, skipped = [output.id for output in folder.published], list(folder.unread)
         may_include = folder.may_include
     else:
         if secret is not None:
@@ -216,7 +216,7 @@ def _folder(
     names = [str(name) for name in (table if isinstance(table, dict) else table.columns)]
     people = Dataset.from_frame(table, public=[name for name in names if name != secret])
     folder = read_folder(paths[0], people.public, secret=secret, may_include=may_include, bands=bands)
-    if not folder.outputs:
+    if not folder.published:
         reasons = "; ".join(map(str, folder.skipped[:3])) or "no outputs"
         raise invalid("RELEASE", "a folder with an output that can be read", "none", f"Not read: {reasons}")
     return people, folder

@@ -31,7 +31,7 @@ class Asked:
     @property
     def files(self) -> list[Path]:
         """The files that outputs were read from, each once."""
-        given = () if self.outputs is None else self.outputs.outputs
+        given = () if self.outputs is None else self.outputs.published
         return list(dict.fromkeys(path for output in given for path in output.files))
 
     def with_outputs(self, folder: Path, tell: Tell, all_columns: OutputFolder | None = None) -> Asked:
@@ -124,7 +124,7 @@ def audit_of_outputs(folder: Path, secret: str | None, how: How, tell: Tell) -> 
     chosen = likely_secret(folder, names) if secret is None else secret
     everything = Dataset.from_frame(table, secret=chosen, drop_gaps=how.drop_gaps, kind=how.kind)
     found = read_folder(folder, everything, may_include=how.may_include)
-    if not found.outputs:
+    if not found.published:
         reasons = "; ".join(map(str, found.skipped[:3])) or "no outputs"
         raise invalid("--acro", "a folder with an output that can be read", "none", f"Not read: {reasons}")
     public = columns_used(found, everything.public)

@@ -275,11 +275,11 @@ class Plan:
 
     def with_outputs(self, folder: OutputFolder) -> Plan:
         """The plan with the outputs of a folder after its own releases."""
-        given = [Planned.published(output.id, output.release) for output in folder.outputs]
+        given = [Planned.published(output.id, output.release) for output in folder.published]
         attackers = self.attackers
         if folder.may_include:
             attackers = tuple(replace(one, may_include=True) for one in attackers)
-        unread = tuple(NotChecked(one.id, {}, (), one.reason, None) for one in folder.skipped if one.planned)
+        unread = tuple(NotChecked(one.id, {}, (), one.reason, None) for one in folder.unread if one.planned)
         return replace(
             self,
             releases=_with_different_names([*self.releases, *given]),

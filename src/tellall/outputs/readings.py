@@ -1,0 +1,331 @@
+"""Ways to read a printed table: what its header lines and label columns may be, by what the people have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+from math import log2
+
+import numpy as np
+
+from tellall.outputs.found import FoundTable
+from tellall.outputs.recount import Axis
+from tellall.outputs.statistic_words import Printed, printed_of
+from tellall.outputs.variables import Variable, is_total, plain_text, words_of
+from tellall.people.codes import IntArray
+from tellall.people.printed_numbers import Shown
+from tellall.release.statistics.cell_counts import TOTAL
+
+__all__ = ["Reading", "readings_of"]
+
+_MOST_HEADS, _MOST_SIDES = 4, 4
+_MOST_READINGS = 3000
+_CONTRADICTED = 24.0  # bits that an axis costs whose printed name is that of another column
+_SINGLE = 3.0  # bits for a single label taken as a value
+
+
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """One way to read a table.
+
+    Attributes
+    ----------
+    rows, columns
+        The lines and columns of the table that hold its numbers.
+    axes
+        What labels mean.
+    row_prints, column_prints
+        What each of the rows and of the columns says is printed.
+    title
+        What the title, and labels over everything, say is printed.
+    cost
+        How many bits it cost.
+    """
+
+    rows: tuple[int, ...]
+    columns: tuple[int, ...]
+    axes: tuple[Axis, ...]
+    row_prints: tuple[Printed | None, ...]
+    column_prints: tuple[Printed | None, ...]
+    title: Printed | None
+    named: frozenset[str]
+    cost: float
+
+    def codes(self) -> IntArray:
+        """Rows × columns × axes: the place of each axis's label in every cell."""
+        found = np.empty((len(self.rows), len(self.columns), len(self.axes)), dtype=np.int64)
+        for place, axis in enumerate(self.axes):
+            lines = np.array(axis.lines)
+            found[:, :, place] = lines[:, None] if axis.down else lines[None, :]
+        return found
+
+
+@dataclass(frozen=True)
+class _Role:
+    """What one line of labels may be."""
+
+    axis: Axis | None = None
+    prints: tuple[Printed | None, ...] | None = None
+    title: Printed | None = None
+    name: str = ""
+    cost: float = 0.0
+
+
+def readings_of(table: FoundTable, variables: Sequence[Variable]) -> Iterator[Reading]:
+    """Yields ways to read a table, likely ones first, each with a variable at most once."""
+    around = " ".join((*table.title, *table.notes))
+    found: list[Reading] = []
+    for heads, sides in _splits(table):
+        found += _of_split(table, heads, sides, variables, around)
+        if len(found) > _MOST_READINGS:
+            break
+    found.sort(key=lambda reading: reading.cost)
+    yield from found[:_MOST_READINGS]
+
+
+def _splits(table: FoundTable) -> Iterator[tuple[int, int]]:
+    lines, width = table.shape
+    heads = range(min(_MOST_HEADS, lines - 1) + 1) if table.heads is None else [table.heads]
+    sides = range(min(_MOST_SIDES, width - 1) + 1) if table.sides is None else [table.sides]
+    for head, side in product(heads, sides):
+        if head + side == 0:
+            continue
+        body = [cell for line in table.cells[head:] for cell in line[side:] if not cell.blank]
+        numbers = sum(cell.numeric for cell in body)
+        if numbers and 5 * numbers >= 4 * len(body) and any(c.number is not None or c.parts for c in body):
+            yield head, side
+
+
+def _of_split(
+    table: FoundTable, heads: int, sides: int, variables: Sequence[Variable], around: str
+) -> list[Reading]:
+    cells = table.cells
+    lines, width = table.shape
+    rows = [i for i in range(heads, lines) if any(cell.numeric for cell in cells[i][sides:])]
+    columns = [j for j in range(sides, width) if any(cells[i][j].numeric for i in rows)]
+    if not rows or not columns:
+        return []
+    if any(cell.numeric and not cell.continued for line in cells[:heads] for cell in line[sides:]):
+        numeric_head = sum(cells[i][j].parts != () for i in range(heads) for j in columns)
+        if numeric_head:
+            return []
+    down = [[cells[i][place] for i in rows] for place in range(sides)]
+    across = [[cells[place][j] for j in columns] for place in range(heads)]
+    corner = [[cells[i][j].text for j in range(sides)] for i in range(heads)]
+    said = _said_names(corner, around, variables)
+    roles: list[list[_Role]] = []
+    totals_down, totals_across = _total_lines(down), _total_lines(across)
+    for place, labels in enumerate(down):
+        names = [line[place] for line in corner]
+        roles.append(_roles(labels, True, names, totals_down, variables, said))
+    for place, labels in enumerate(across):
+        roles.append(_roles(labels, False, corner[place], totals_across, variables, said))
+    if not all(roles):
+        return []
+    counts = int(np.prod([len(each) for each in roles], dtype=float))
+    if counts > 50_000:
+        roles = [sorted(each, key=lambda role: role.cost)[:12] for each in roles]
+    found = []
+    title = printed_of_title(around, variables)
+    for chosen in product(*roles):
+        reading = _joined(chosen, rows, columns, sides, title)
+        if reading is not None:
+            found.append(reading)
+    return found
+
+
+def _joined(
+    chosen: Sequence[_Role], rows: Sequence[int], columns: Sequence[int], sides: int, title: Printed | None
+) -> Reading | None:
+    axes = [role.axis for role in chosen if role.axis is not None]
+    used = [axis.variable.name for axis in axes]
+    if len(set(used)) < len(used) or len(axes) > 4:
+        return None
+    prints: list[list[Printed | None]] = [[None] * len(rows), [None] * len(columns)]
+    cost = 0.0
+    named: set[str] = set()
+    said = None
+    for place, role in enumerate(chosen):
+        cost += role.cost
+        if role.name:
+            named.add(role.name)
+        if role.title is not None:
+            said = role.title if said is None else said.joined(role.title)
+            if said is None:
+                return None
+        if role.prints is not None:
+            side = prints[0 if place < sides else 1]
+            for at, each in enumerate(role.prints):
+                if each is not None:
+                    joined = each.joined(side[at])
+                    if joined is None:
+                        return None
+                    side[at] = joined
+    if not axes and not any(each is not None for side in prints for each in side):
+        return None
+    # a name over labels ("ill" over "no" and "yes") must be that of one of the axes, or is what is measured
+    for name in sorted(named):
+        if name not in used and not (said is not None and said.target is not None):
+            cost += 1.0
+    for axis in axes:
+        if axis.variable.name in named and not axis.named:
+            cost -= min(axis.cost, log2(max(2, 40)))
+    both = said if title is None else title if said is None else (said.joined(title) or said)
+    return Reading(
+        tuple(rows),
+        tuple(columns),
+        tuple(axes),
+        tuple(prints[0]),
+        tuple(prints[1]),
+        both,
+        frozenset(named),
+        max(cost, 0.0),
+    )
+
+
+def _said_names(corner: Sequence[Sequence[str]], around: str, variables: Sequence[Variable]) -> set[str]:
+    """The columns that the corner or the title names."""
+    texts = {plain_text(text) for line in corner for text in line if text}
+    title = f" {' '.join(words_of(around))} "
+    return {
+        v.name
+        for v in variables
+        if v.plain in texts or (len(v.plain) > 1 and f" {' '.join(words_of(v.name))} " in title)
+    }
+
+
+def _total_lines(vectors: Sequence[Sequence[Shown]]) -> list[bool]:
+    """Which lines have a total among their labels."""
+    if not vectors:
+        return []
+    return [any(is_total(line[at].text) for line in vectors) for at in range(len(vectors[0]))]
+
+
+def _roles(
+    labels: Sequence[Shown],
+    down: bool,
+    names: Sequence[str],
+    totals: Sequence[bool],
+    variables: Sequence[Variable],
+    said: set[str],
+) -> list[_Role]:
+    """What a line of labels may be."""
+    texts = [cell.text for cell in labels]
+    distinct = list(dict.fromkeys(text for text in texts if text))
+    if not distinct:
+        return [_Role()]
+    inner = [text for text in distinct if not is_total(text)]
+    found: list[_Role] = []
+    if not inner:  # nothing but totals
+        return [_Role()]
+    if len(distinct) == 1:
+        found.append(_title_role(distinct[0], variables))
+    own = {plain_text(name) for name in names if name}
+    axes = _axes(texts, inner, down, totals, own, variables, said)
+    found += axes
+    prints = _prints(texts, variables)
+    if prints is not None and len(distinct) >= 1 and not (len(distinct) == 1 and axes):
+        found.append(_Role(prints=prints))
+    return found
+
+
+def _title_role(text: str, variables: Sequence[Variable]) -> _Role:
+    said = printed_of(text, variables)
+    if said is not None:
+        name = said.target.name if said.target is not None else ""
+        return _Role(title=said if said.kinds or said.target else None, name=name)
+    return _Role(cost=1.0)
+
+
+def _prints(texts: Sequence[str], variables: Sequence[Variable]) -> tuple[Printed | None, ...] | None:
+    """What each line says is printed; None if some line says something else."""
+    found = [printed_of(text, variables) if text else None for text in texts]
+    if any(text and each is None for text, each in zip(texts, found, strict=True)):
+        return None
+    return tuple(found)
+
+
+def _axes(
+    texts: Sequence[str],
+    inner: Sequence[str],
+    down: bool,
+    totals: Sequence[bool],
+    own: set[str],
+    variables: Sequence[Variable],
+    said: set[str],
+) -> list[_Role]:
+    """The variables whose values these labels may be; some lines may say what is printed instead."""
+    matched: list[tuple[Variable, list[str], bool]] = []
+    for variable in variables:
+        fits = [label for label in inner if variable.holds(label) is not None]
+        rest = [label for label in inner if label not in fits]
+        # lines such as "% yes" beside the values
+        if not fits or (rest and (len(fits) < 2 or any(printed_of(r, variables) is None for r in rest))):
+            continue
+        masks = [variable.holds(label) for label in fits]
+        if any(
+            np.array_equal(a, b)
+            for k, a in enumerate(masks)
+            for b in masks[:k]
+            if a is not None and b is not None
+        ):
+            continue
+        named = variable.plain in own or any(variable.says_name(label) for label in fits)
+        matched.append((variable, fits, named))
+    explicit = {variable.name for variable, _, named in matched if named}
+    other_names = any(v.plain in own for v in variables)
+    hinted = [v for v, _, _ in matched if v.name in said]
+    roles = []
+    for variable, fits, named in matched:
+        if explicit and not named:
+            cost = _CONTRADICTED
+        elif named:
+            cost = 0.0
+        elif other_names:
+            cost = _CONTRADICTED
+        elif variable in hinted:
+            cost = log2(len(hinted))
+        else:
+            cost = log2(len(matched)) + (4.0 if hinted else 0.0)
+        if len(fits) == 1 and not named:
+            cost += _SINGLE
+        lines = _lines(texts, fits, totals)
+        if lines is None:
+            continue
+        prints = tuple(
+            printed_of(text, variables) if text and text not in fits and not is_total(text) else None
+            for text in texts
+        )
+        axis = Axis(variable, tuple(fits), lines, down, cost, named)
+        roles.append(_Role(axis, prints if any(prints) else None, cost=cost))
+    return roles
+
+
+def _lines(texts: Sequence[str], fits: Sequence[str], totals: Sequence[bool]) -> tuple[int, ...] | None:
+    """The place of each line's label; None if a line has none and is no total."""
+    found = []
+    for at, text in enumerate(texts):
+        if text in fits:
+            found.append(fits.index(text))
+        elif text or totals[at]:
+            found.append(TOTAL)
+        else:
+            return None
+    return tuple(found)
+
+
+def printed_of_title(around: str, variables: Sequence[Variable]) -> Printed | None:
+    """What the title and the notes say is printed, by the first word that says so."""
+    words = words_of(around)
+    text = f" {' '.join(words)} "
+    target = None
+    for variable in sorted(variables, key=lambda v: -len(v.plain)):
+        name = " ".join(words_of(variable.name))
+        if name and (f" mean {name} " in text or f" mean of {name} " in text or f" average {name} " in text):
+            return Printed(("mean",), variable)
+        if name and (f" median {name} " in text or f" median of {name} " in text):
+            return Printed(("median",), variable)
+        if name and (f" sum of {name} " in text or f" total {name} " in text):
+            return Printed(("sum",), variable)
+    return None if target is None else Printed((), target)

@@ -1,0 +1,298 @@
+"""Looks for what a table is: computes it again from the people under its readings until it agrees."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from tellall.outputs.found import FoundTable
+from tellall.outputs.measures import (
+    Expected,
+    Measure,
+    Panel,
+    evidence_of,
+    expected_of,
+    measures_of,
+    panels_of,
+)
+from tellall.outputs.readings import Reading, readings_of
+from tellall.outputs.recount import Axis, Recount
+from tellall.outputs.statistic_words import NOT_RECOMPUTED
+from tellall.outputs.variables import Flags, Variable
+from tellall.people.codes import Array
+
+__all__ = ["ACCEPTED", "Fit", "Fitted", "Found", "Limits", "search"]
+
+ACCEPTED = 10.0  # bits above what was tried
+_BASES = (5.0, 10.0, 3.0, 20.0, 25.0, 50.0, 100.0, 1000.0)
+_ROUNDED = 2.0  # bits that an inferred rounding base costs
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a search may cost."""
+
+    seconds: float = 20.0
+    protect: tuple[object, ...] = ()
+    slack: float = 0.0  # by how much declared noise may move a number
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """How far one panel agrees with one measure.
+
+    Attributes
+    ----------
+    agrees
+        For each cell whether what is shown, or hidden, agrees.
+    shown
+        Which cells show a number.
+    base
+        The inferred rounding base; None if there is none.
+    bits
+        How much the agreement tells.
+    """
+
+    panel: Panel
+    measure: Measure
+    expected: Expected
+    agrees: Flags
+    shown: Flags
+    hidden: Flags
+    numbers: Array
+    base: float | None
+    bits: float
+
+    @property
+    def all(self) -> bool:
+        """Whether every cell agrees."""
+        return bool(self.agrees.all())
+
+    @property
+    def sure(self) -> float:
+        """Bits above what was tried for it."""
+        return self.bits - self.measure.cost
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """A table under one reading: its panels with their measures, and the people that it is about."""
+
+    reading: Reading
+    whole: str
+    fits: tuple[Fit, ...]
+    left: tuple[Panel, ...]
+    bits: float
+    cost: float
+    where: str = ""
+    filter_bits: float = 0.0
+    filter_columns: tuple[str, ...] = ()
+    among: Flags | None = None
+
+    @property
+    def sure(self) -> float:
+        """Bits above cost."""
+        return self.bits - self.cost
+
+    @property
+    def axes(self) -> tuple[Axis, ...]:
+        """The axes of the reading."""
+        return self.reading.axes
+
+    @property
+    def agreeing(self) -> tuple[int, int]:
+        """How many shown cells agree, of how many."""
+        shown = sum(int(fit.shown.sum()) for fit in self.fits)
+        return sum(int((fit.agrees & fit.shown).sum()) for fit in self.fits), shown
+
+    def identity(self) -> tuple[object, ...]:
+        """What tells its cells' people from those under another reading."""
+        parts = []
+        for fit in self.fits:
+            over = tuple(sorted(self.axes[at].identity for at in fit.measure.over))
+            parts.append((*fit.measure.identity, over))
+        axes = tuple(sorted((axis.identity, axis.variable.secret) for axis in self.axes))
+        return (axes, tuple(map(str, map(hash, parts))), self.where)
+
+
+@dataclass(eq=False)
+class Found:
+    """What a search found: all that agree, best first, and the nearest of what does not."""
+
+    agreeing: list[Fitted] = field(default_factory=list)
+    nearest: Fitted | None = None
+    finished: bool = True
+    readings: int = 0
+
+    @property
+    def accepted(self) -> list[Fitted]:
+        """The different meanings that are sure enough, as far as they are near the best."""
+        if not self.agreeing:
+            return []
+        best = self.agreeing[0].sure
+        kept: dict[tuple[object, ...], Fitted] = {}
+        for each in self.agreeing:
+            if each.sure >= best - ACCEPTED:
+                kept.setdefault(each.identity(), each)
+        return list(kept.values())
+
+
+def search(
+    table: FoundTable, variables: Sequence[Variable], people: int, limits: Limits | None = None
+) -> Found:
+    """What the table is, as far as computing it again says."""
+    limits = limits or Limits()
+    found, ends = Found(), time.process_time() + limits.seconds
+    kept: dict[tuple[int, ...], Recount] = {}
+    for reading in readings_of(table, variables):
+        if time.process_time() > ends:
+            found.finished = False
+            break
+        best = found.agreeing[0] if found.agreeing else None
+        if best is not None and reading.cost > best.cost + ACCEPTED + 2:
+            break
+        found.readings += 1
+        for fitted in fitted_under(reading, table, variables, people, kept, limits):
+            _keep(found, fitted)
+    return found
+
+
+def _keep(found: Found, fitted: Fitted) -> None:
+    if fitted.fits and all(fit.all for fit in fitted.fits):
+        found.agreeing.append(fitted)
+        found.agreeing.sort(key=lambda each: -each.sure)
+    elif fitted.fits:
+        found.nearest = _nearer(found.nearest, fitted)
+
+
+def _nearer(old: Fitted | None, new: Fitted) -> Fitted:
+    if old is None:
+        return new
+
+    def rank(one: Fitted) -> float:
+        agree, shown = one.agreeing
+        return agree / max(1, shown) - one.cost / 40
+
+    return new if rank(new) > rank(old) else old
+
+
+def fitted_under(
+    reading: Reading,
+    table: FoundTable,
+    variables: Sequence[Variable],
+    people: int,
+    kept: dict[tuple[int, ...], Recount],
+    limits: Limits,
+    among: Flags | None = None,
+) -> Iterator[Fitted]:
+    """Yields the table under one reading, for each way to understand its totals."""
+    panels = panels_of(reading, table.cells)
+    if not panels:
+        return
+    key = tuple(id(axis.variable) for axis in reading.axes) + tuple(
+        hash(axis.labels) for axis in reading.axes
+    )
+    recount = kept.get(key) if among is None else None
+    if recount is None:
+        recount = Recount(reading.axes, people, among)
+        if recount.size > 500_000:
+            return
+        if among is None:
+            kept[key] = recount
+    done: set[tuple[bytes, ...]] = set()
+    for whole in ("all", "listed", "known"):
+        effect = tuple(axis.total(whole).tobytes() for axis in reading.axes)
+        if effect not in done:
+            done.add(effect)
+            yield from _fit_panels(reading, panels, recount, whole, variables, limits)
+
+
+def _fit_panels(
+    reading: Reading,
+    panels: Sequence[Panel],
+    recount: Recount,
+    whole: str,
+    variables: Sequence[Variable],
+    limits: Limits,
+) -> Iterator[Fitted]:
+    """Yields the best measure of every panel, and then each panel's others that agree as well."""
+    choices: list[list[Fit]] = []
+    left: list[Panel] = []
+    for panel in panels:
+        measures = [] if panel.kind == NOT_RECOMPUTED else measures_of(panel, reading, variables)
+        tried = [fit_of(panel, measure, recount, whole, limits) for measure in measures]
+        if not tried:
+            left.append(panel)
+            continue
+        best = tried[0]
+        for fit in tried[1:]:
+            best = fit if _better(fit, best) else best
+        others = [fit for fit in tried if best.all and fit.all and fit is not best]
+        choices.append([best, *(fit for fit in others if fit.sure >= best.sure - ACCEPTED)])
+    first = tuple(each[0] for each in choices)
+    for fits in (
+        first,
+        *((*first[:at], other, *first[at + 1 :]) for at, each in enumerate(choices) for other in each[1:]),
+    ):
+        cost = reading.cost + sum(fit.measure.cost + _ROUNDED * (fit.base is not None) for fit in fits)
+        yield Fitted(reading, whole, fits, tuple(left), sum(fit.bits for fit in fits), cost)
+
+
+def _better(new: Fit, old: Fit) -> bool:
+    if new.all != old.all:
+        return new.all
+    if new.all:
+        return new.sure > old.sure
+    return float(new.agrees.mean()) - new.measure.cost / 40 > float(old.agrees.mean()) - old.measure.cost / 40
+
+
+def fit_of(panel: Panel, measure: Measure, recount: Recount, whole: str, limits: Limits) -> Fit:
+    """How far a panel agrees with a measure."""
+    expected = expected_of(measure, recount, panel.codes, whole)
+    return compared(panel, measure, expected, limits)
+
+
+def compared(panel: Panel, measure: Measure, expected: Expected, limits: Limits) -> Fit:
+    """How far what is printed agrees with what is expected."""
+    numbers, steps = panel.values
+    shown = ~np.isnan(numbers)
+    hidden = np.array([cell.hidden for cell in panel.cells])
+    blank = np.array([cell.blank for cell in panel.cells])
+    values = expected.values
+    empty = np.isnan(values) | (values == 0)
+    with np.errstate(invalid="ignore"):
+        exact = np.abs(numbers - values) <= _reach(numbers, steps) + limits.slack
+    agrees = np.where(shown, exact, hidden | blank)
+    for at in np.flatnonzero(hidden):
+        below = panel.cells[at].below
+        if below is not None and measure.kind == "count" and not np.isnan(values[at]):
+            reaches = panel.cells[at].reaches
+            agrees[at] = values[at] <= below if reaches else values[at] < below
+    base = None
+    widths = np.where(shown, steps, 1.0) + 2 * limits.slack
+    if measure.kind == "count" and shown.any() and not agrees[shown].all() and not limits.slack:
+        base = _base_of(numbers[shown], values[shown])
+        if base is not None:
+            agrees = np.where(shown, np.abs(numbers - values) <= base / 2 + 1e-9, agrees)
+            widths = np.full(numbers.size, base)
+    bits = evidence_of(expected, panel, widths, shown & agrees)
+    return Fit(panel, measure, expected, agrees, shown, (hidden | (blank & ~empty)), numbers, base, bits)
+
+
+def _reach(numbers: Array, steps: Array) -> Array:
+    """How far a number may be from what is printed for it."""
+    return steps / 2 * (1 + 1e-9) + 1e-9 * np.maximum(1.0, np.abs(numbers))
+
+
+def _base_of(numbers: Array, values: Array) -> float | None:
+    """The largest base whose multiples all numbers are and to which the values would be rounded."""
+    if np.isnan(values).any():
+        return None
+    for base in sorted(_BASES, reverse=True):
+        multiples = np.abs(numbers / base - np.rint(numbers / base)) < 1e-9
+        if multiples.all() and (np.abs(numbers - values) <= base / 2 + 1e-9).all():
+            return base
+    return None

@@ -111,6 +111,12 @@ class Panel:
             return cell if cell.number is not None and not cell.parts else None
         return cell.parts[self.part] if len(cell.parts) == self.parts else None
 
+    def hides(self, cell: Shown) -> bool:
+        """Whether a mark is in place of this panel's number."""
+        if len(cell.parts) == self.parts > 1:
+            return cell.parts[self.part].hidden
+        return cell.hidden
+
     @property
     def values(self) -> tuple[Array, Array]:
         """The numbers and their steps; NaN where none is shown."""

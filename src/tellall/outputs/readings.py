@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import log2
+from typing import Any
 
 import numpy as np
 
@@ -22,6 +23,7 @@ __all__ = ["Reading", "readings_of"]
 _MOST_HEADS, _MOST_SIDES = 4, 4
 _MOST_READINGS = 3000
 _CONTRADICTED = 24.0  # bits that an axis costs whose printed name is that of another column
+_MOST_NAMED = 10.0  # bits that names tell at most
 _SINGLE = 3.0  # bits for a single label taken as a value
 
 
@@ -41,6 +43,8 @@ class Reading:
         What the title, and labels over everything, say is printed.
     cost
         How many bits it cost.
+    known
+        How many bits names tell: of columns that are printed beside or above their labels.
     """
 
     rows: tuple[int, ...]
@@ -51,6 +55,7 @@ class Reading:
     title: Printed | None
     named: frozenset[str]
     cost: float
+    known: float = 0.0
 
     def codes(self) -> IntArray:
         """Rows × columns × axes: the place of each axis's label in every cell."""
@@ -114,13 +119,13 @@ def _of_split(
     across = [[cells[place][j] for j in columns] for place in range(heads)]
     corner = [[cells[i][j].text for j in range(sides)] for i in range(heads)]
     said = _said_names(corner, around, variables)
+    corners = _corner_names(corner, variables)
     roles: list[list[_Role]] = []
     totals_down, totals_across = _total_lines(down), _total_lines(across)
-    for place, labels in enumerate(down):
-        names = [line[place] for line in corner]
-        roles.append(_roles(labels, True, names, totals_down, variables, said))
-    for place, labels in enumerate(across):
-        roles.append(_roles(labels, False, corner[place], totals_across, variables, said))
+    for labels in down:
+        roles.append(_roles(labels, True, totals_down, variables, said))
+    for labels in across:
+        roles.append(_roles(labels, False, totals_across, variables, said))
     if not all(roles):
         return []
     counts = int(np.prod([len(each) for each in roles], dtype=float))
@@ -129,14 +134,20 @@ def _of_split(
     found = []
     title = printed_of_title(around, variables)
     for chosen in product(*roles):
-        reading = _joined(chosen, rows, columns, sides, title)
+        reading = _joined(chosen, rows, columns, sides, title, corners, said)
         if reading is not None:
             found.append(reading)
     return found
 
 
 def _joined(
-    chosen: Sequence[_Role], rows: Sequence[int], columns: Sequence[int], sides: int, title: Printed | None
+    chosen: Sequence[_Role],
+    rows: Sequence[int],
+    columns: Sequence[int],
+    sides: int,
+    title: Printed | None,
+    corners: frozenset[str],
+    around: set[str],
 ) -> Reading | None:
     axes = [role.axis for role in chosen if role.axis is not None]
     used = [axis.variable.name for axis in axes]
@@ -162,15 +173,27 @@ def _joined(
                     if joined is None:
                         return None
                     side[at] = joined
+    measured = {each.target.name for side in prints for each in side if each and each.target}
+    measured |= {said.target.name} if said is not None and said.target is not None else set()
+    if measured & set(used) and any(
+        each.target.name in used and not each.value for each in _targets(prints, said)
+    ):
+        return None
     if not axes and not any(each is not None for side in prints for each in side):
         return None
     # a name over labels ("ill" over "no" and "yes") must be that of one of the axes, or is what is measured
     for name in sorted(named):
-        if name not in used and not (said is not None and said.target is not None):
-            cost += 1.0
+        if name not in used and name not in measured:
+            cost += _CONTRADICTED
+    cost += _CONTRADICTED * len(corners - set(used) - measured)
     for axis in axes:
-        if axis.variable.name in named and not axis.named:
-            cost -= min(axis.cost, log2(max(2, 40)))
+        if axis.variable.name in named | corners and not axis.named:
+            cost -= axis.cost
+    told = named | corners
+    known = 4.0 * sum(axis.named or axis.variable.name in told for axis in axes) + 4.0 * len(measured)
+    known += 2.0 * sum(
+        a.variable.name in around and a.variable.name not in told and not a.named for a in axes
+    )
     both = said if title is None else title if said is None else (said.joined(title) or said)
     return Reading(
         tuple(rows),
@@ -181,7 +204,14 @@ def _joined(
         both,
         frozenset(named),
         max(cost, 0.0),
+        min(known, _MOST_NAMED),
     )
+
+
+def _targets(prints: Sequence[Sequence[Printed | None]], said: Printed | None) -> list[Any]:
+    """What is printed where a column is named that is averaged or added up."""
+    every = [*(each for side in prints for each in side), said]
+    return [each for each in every if each is not None and each.target is not None]
 
 
 def _said_names(corner: Sequence[Sequence[str]], around: str, variables: Sequence[Variable]) -> set[str]:
@@ -195,6 +225,12 @@ def _said_names(corner: Sequence[Sequence[str]], around: str, variables: Sequenc
     }
 
 
+def _corner_names(corner: Sequence[Sequence[str]], variables: Sequence[Variable]) -> frozenset[str]:
+    """The columns whose names stand in the corner."""
+    texts = {plain_text(text) for line in corner for text in line if text}
+    return frozenset(v.name for v in variables if v.plain in texts)
+
+
 def _total_lines(vectors: Sequence[Sequence[Shown]]) -> list[bool]:
     """Which lines have a total among their labels."""
     if not vectors:
@@ -205,7 +241,6 @@ def _total_lines(vectors: Sequence[Sequence[Shown]]) -> list[bool]:
 def _roles(
     labels: Sequence[Shown],
     down: bool,
-    names: Sequence[str],
     totals: Sequence[bool],
     variables: Sequence[Variable],
     said: set[str],
@@ -220,9 +255,8 @@ def _roles(
     if not inner:  # nothing but totals
         return [_Role()]
     if len(distinct) == 1:
-        found.append(_title_role(distinct[0], variables))
-    own = {plain_text(name) for name in names if name}
-    axes = _axes(texts, inner, down, totals, own, variables, said)
+        found += _title_roles(distinct[0], variables)
+    axes = _axes(texts, inner, down, totals, variables, said)
     found += axes
     prints = _prints(texts, variables)
     if prints is not None and len(distinct) >= 1 and not (len(distinct) == 1 and axes):
@@ -230,12 +264,16 @@ def _roles(
     return found
 
 
-def _title_role(text: str, variables: Sequence[Variable]) -> _Role:
+def _title_roles(text: str, variables: Sequence[Variable]) -> list[_Role]:
+    """What a label over everything may say: what is printed, or just the name of an axis."""
     said = printed_of(text, variables)
-    if said is not None:
-        name = said.target.name if said.target is not None else ""
-        return _Role(title=said if said.kinds or said.target else None, name=name)
-    return _Role(cost=1.0)
+    if said is None:
+        return [_Role(cost=1.0)]
+    name = said.target.name if said.target is not None else ""
+    roles = [_Role(title=said, name=name)]
+    if not said.kinds:
+        roles.append(_Role(name=name))
+    return roles
 
 
 def _prints(texts: Sequence[str], variables: Sequence[Variable]) -> tuple[Printed | None, ...] | None:
@@ -251,7 +289,6 @@ def _axes(
     inner: Sequence[str],
     down: bool,
     totals: Sequence[bool],
-    own: set[str],
     variables: Sequence[Variable],
     said: set[str],
 ) -> list[_Role]:
@@ -271,10 +308,9 @@ def _axes(
             if a is not None and b is not None
         ):
             continue
-        named = variable.plain in own or any(variable.says_name(label) for label in fits)
+        named = any(variable.says_name(label) for label in fits)
         matched.append((variable, fits, named))
     explicit = {variable.name for variable, _, named in matched if named}
-    other_names = any(v.plain in own for v in variables)
     hinted = [v for v, _, _ in matched if v.name in said]
     roles = []
     for variable, fits, named in matched:
@@ -282,8 +318,6 @@ def _axes(
             cost = _CONTRADICTED
         elif named:
             cost = 0.0
-        elif other_names:
-            cost = _CONTRADICTED
         elif variable in hinted:
             cost = log2(len(hinted))
         else:
@@ -317,15 +351,41 @@ def _lines(texts: Sequence[str], fits: Sequence[str], totals: Sequence[bool]) ->
 
 def printed_of_title(around: str, variables: Sequence[Variable]) -> Printed | None:
     """What the title and the notes say is printed, by the first word that says so."""
-    words = words_of(around)
-    text = f" {' '.join(words)} "
+    text = f" {' '.join(plain_text(around).replace('(', ' ').replace(')', ' ').split())} "
     target = None
     for variable in sorted(variables, key=lambda v: -len(v.plain)):
-        name = " ".join(words_of(variable.name))
-        if name and (f" mean {name} " in text or f" mean of {name} " in text or f" average {name} " in text):
-            return Printed(("mean",), variable)
-        if name and (f" median {name} " in text or f" median of {name} " in text):
-            return Printed(("median",), variable)
-        if name and (f" sum of {name} " in text or f" total {name} " in text):
-            return Printed(("sum",), variable)
-    return None if target is None else Printed((), target)
+        name = variable.plain
+        for word, kind in _TITLE_WORDS:
+            if name and (f" {word} {name} " in text or f" {word} of {name} " in text):
+                return Printed((kind,), variable)
+        if name and f" {name} mean sd " in text:
+            return Printed(("mean", "std"), variable)
+    for phrase, kinds in _TITLE_PHRASES:
+        if f" {phrase} " in text:
+            return Printed(kinds)
+    return target
+
+
+_TITLE_WORDS = (
+    ("mean", "mean"),
+    ("average", "mean"),
+    ("median", "median"),
+    ("sum", "sum"),
+    ("total", "sum"),
+    ("means", "mean"),
+)
+_TITLE_PHRASES = (
+    ("row percentages", ("row share",)),
+    ("row percent", ("row share",)),
+    ("row %", ("row share",)),
+    ("column percentages", ("column share",)),
+    ("column percent", ("column share",)),
+    ("column %", ("column share",)),
+    ("percentages of all", ("all share",)),
+    ("percent of all", ("all share",)),
+    ("n %", ("count", "share")),
+    ("percentages", ("share",)),
+    ("percent", ("share",)),
+    ("prevalence", ("share",)),
+    ("mean sd", ("mean", "std")),
+)

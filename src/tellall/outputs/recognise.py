@@ -198,8 +198,10 @@ def _judged(table: FoundTable, found: Found, confirmed: Mapping[str, int]) -> _R
         words = nearest_of(near)
         if not found.finished:
             words = f"search not finished; {words}"
-        return _Recognised(replace(_described(plain, near, table), read=False, reason=words, bits=0.0))
+        near_record = _described(plain, near, table)
+        return _Recognised(replace(near_record, read=False, reason=words, bits=0.0, about_secret=None))
     best = meanings[0]
+    sure = best.sure >= ACCEPTED
     speak = [_about_secret(one) for one in meanings]
     chosen = confirmed.get(str(table.source))
     listed = meanings[:_MOST_MEANINGS]
@@ -209,17 +211,19 @@ def _judged(table: FoundTable, found: Found, confirmed: Mapping[str, int]) -> _R
         best = listed[chosen - 1]
         return _Recognised(_described(plain, best, table), best)
     record = _described(plain, best, table)
-    if not any(speak):
+    if not any(speak) and sure:
         about = replace(record, read=False, about_secret=False, reason="it says nothing about the secret")
         return _Recognised(about, best)
     if len(meanings) > 1:
         told = tuple(_meaning(number, one, best) for number, one in enumerate(listed, start=1))
         words = f"it may be {len(meanings)} things, and all agree: which is it?"
-        return _Recognised(replace(record, read=False, reason=words, meanings=told))
-    if best.sure < ACCEPTED:
+        asked = replace(record, read=False, reason=words, meanings=told, about_secret=None)
+        return _Recognised(asked)
+    if not sure:
         words = f"it looks like {record.sentence}, but so few numbers may agree by chance: right?"
         told = (_meaning(1, best, best),)
-        return _Recognised(replace(record, read=False, reason=words, meanings=told))
+        asked = replace(record, read=False, reason=words, meanings=told, about_secret=None)
+        return _Recognised(asked)
     return _Recognised(record, best)
 
 

@@ -28,6 +28,7 @@ __all__ = ["ACCEPTED", "Fit", "Fitted", "Found", "Limits", "search"]
 
 ACCEPTED = 10.0  # bits above what was tried
 _BASES = (5.0, 10.0, 3.0, 20.0, 25.0, 50.0, 100.0, 1000.0)
+_NO_NUMBER = ("nan", "na", "n/a", "none", "inf")
 _ROUNDED = 2.0  # bits that an inferred rounding base costs
 
 
@@ -95,7 +96,7 @@ class Fitted:
     @property
     def sure(self) -> float:
         """Bits above cost."""
-        return self.bits - self.cost
+        return self.bits + self.reading.known - self.cost
 
     @property
     def axes(self) -> tuple[Axis, ...]:
@@ -132,9 +133,11 @@ class Found:
         """The different meanings that are sure enough, as far as they are near the best."""
         if not self.agreeing:
             return []
-        best = self.agreeing[0].sure
+        most = max(each.agreeing[1] for each in self.agreeing if each.sure > self.agreeing[0].sure - 30)
+        whole = [each for each in self.agreeing if 10 * each.agreeing[1] >= 9 * most]
+        best = whole[0].sure
         kept: dict[tuple[object, ...], Fitted] = {}
-        for each in self.agreeing:
+        for each in whole:
             if each.sure >= best - ACCEPTED:
                 kept.setdefault(each.identity(), each)
         return list(kept.values())
@@ -259,8 +262,8 @@ def compared(panel: Panel, measure: Measure, expected: Expected, limits: Limits)
     """How far what is printed agrees with what is expected."""
     numbers, steps = panel.values
     shown = ~np.isnan(numbers)
-    hidden = np.array([cell.hidden for cell in panel.cells])
-    blank = np.array([cell.blank for cell in panel.cells])
+    hidden = np.array([panel.hides(cell) for cell in panel.cells])
+    blank = np.array([cell.blank or cell.text.lower() in _NO_NUMBER for cell in panel.cells])
     values = expected.values
     empty = np.isnan(values) | (values == 0)
     with np.errstate(invalid="ignore"):

@@ -104,7 +104,10 @@ def run(names, layouts=None, show=(), seconds=20.0):
                     said = (
                         []
                         if found is None
-                        else [f"{o.sentence} | {o.agrees} {o.bits} | {o.reason[:150]} {[m.sentence for m in o.meanings]}" for o in found.outputs]
+                        else [
+                            f"{o.sentence} | {o.agrees} {o.bits} | {o.reason[:150]} {[m.sentence for m in o.meanings]}"
+                            for o in found.outputs
+                        ]
                     )
                     print(
                         f"{name} {truth.layout} {truth.columns} {word} {took:.1f}s {said} {[] if found is None else found.skipped}"

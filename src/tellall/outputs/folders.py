@@ -64,7 +64,7 @@ def _columns(statistic: Statistic, public: Public) -> list[str]:
     if isinstance(statistic, Estimator):
         terms = [term for terms in statistic.models(public).terms for term in terms]
         return [public.names[index] for term in terms for index in term.columns]
-    if isinstance(statistic, CellCounts):
+    if isinstance(statistic, CellCounts | PrintedCells):
         return list(statistic.columns)
     if isinstance(statistic, Marginals | Tables | CellNumbers):
         return [str(name) for names in statistic.attributes or () for name in names]

@@ -120,6 +120,7 @@ from .statistics.marginals import Marginals as Marginals
 from .statistics.marginals import Tables as Tables
 from .statistics.means import Means as Means
 from .statistics.predicates import Predicates as Predicates
+from .statistics.printed_cells import PrintedCells as PrintedCells
 from .statistics.statistic import Equations as Equations
 from .statistics.statistic import Statistic as Statistic
 from .statistics.subset_counts import SubsetCounts as SubsetCounts

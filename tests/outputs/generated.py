@@ -1,7 +1,8 @@
-"""Outputs of real data in many layouts, each labelled with what made it; made before anything was tuned on them."""
+"""Outputs of real data in many layouts, each labelled with what made it."""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -260,7 +261,7 @@ def _latex(table, path, w, columns):
     lines = [" & ".join([columns[0].replace("_", "\\_"), *flat.columns]) + r" \\ \hline"]
     lines += [
         " & ".join([str(k).replace("_", "\\_"), *map(str, row)]) + r" \\"
-        for k, row in zip(flat.index, flat.to_numpy())
+        for k, row in zip(flat.index, flat.to_numpy(), strict=False)
     ]
     caption = _titled(columns).replace("_", "\\_")
     body = "\n".join(lines)
@@ -275,7 +276,7 @@ def _latex(table, path, w, columns):
 def _markdown(table, path, w, columns):
     path = path.with_suffix(".md")
     head = [columns[0], *map(str, table.columns)]
-    rows = [[str(k), *map(str, row)] for k, row in zip(table.index, table.to_numpy())]
+    rows = [[str(k), *map(str, row)] for k, row in zip(table.index, table.to_numpy(), strict=False)]
     lines = [head, ["---"] * len(head), *rows]
     body = "\n".join("| " + " | ".join(line) + " |" for line in lines)
     path.write_text(f"{_titled(columns)}\n\n{body}\n", encoding="utf-8")
@@ -291,7 +292,7 @@ def _word(table, path, w, columns):
     made = document.add_table(len(table) + 1, table.shape[1] + 1)
     for j, text in enumerate([columns[0], *map(str, table.columns)]):
         made.cell(0, j).text = text
-    for i, (key, row) in enumerate(zip(table.index, table.to_numpy()), start=1):
+    for i, (key, row) in enumerate(zip(table.index, table.to_numpy(), strict=False), start=1):
         for j, text in enumerate([key, *row]):
             made.cell(i, j).text = str(text)
     document.save(path)
@@ -318,11 +319,11 @@ LAYOUTS["secret_down"] = _table(2, lambda t, p, w, c: _excel(t, p), secret_last=
 LAYOUTS["one_way"] = _table(1, lambda t, p, w, c: _excel(t, p))
 
 
+_WORDS = ("red", "green", "blue", "grey", "white", "pink", "black")
+
+
 def _coded_labels(table, path, w, columns):
-    words = {
-        value: f"{value} = {word}"
-        for value, word in zip(table.index, ("red", "green", "blue", "grey", "white", "pink", "black"))
-    }
+    words = {value: f"{value} = {word}" for value, word in zip(table.index, _WORDS, strict=False)}
     if all(str(v).isdigit() for v in table.index):
         table = table.rename(index=words)
     return _csv(table, path)
@@ -426,7 +427,7 @@ def _hide(mark, below):
 def _covered(table, rng):
     """Small cells hidden, and in every line with one hidden cell the next one too."""
     hidden = (table.to_numpy() < 10) & (table.to_numpy() > 0)
-    for row, line in zip(hidden, table.to_numpy()):
+    for row, line in zip(hidden, table.to_numpy(), strict=False):
         if row.sum() == 1 and row.size > 1:
             order = np.argsort(np.where(row, np.inf, line))
             row[order[0]] = True
@@ -507,7 +508,7 @@ def _banded(style):
         else:
             labels = [
                 f"<{cuts[0]:.0f}",
-                *[f"{a:.0f}-{b - 1:.0f}" for a, b in zip(cuts, cuts[1:])],
+                *[f"{a:.0f}-{b - 1:.0f}" for a, b in itertools.pairwise(cuts)],
                 f"{cuts[-1]:.0f}+",
             ]
             band = pd.cut(values, ends, right=False, labels=labels)
@@ -617,11 +618,11 @@ def _two_on_a_sheet(w, rng, path):
         pd.crosstab(w.frame[b], w.frame[w.secret]).to_excel(
             writer, sheet_name="Tables", startrow=len(first) + 6
         )
-    return _truth(w, path, [a, w.secret])
+    return _truth(w, path, [a, b, w.secret])
 
 
 def outputs_of(w: World, folder: Path, layouts=None) -> list[Truth]:
-    """The outputs of a world, written below a folder, each labelled; layouts that it has no columns for are left out."""
+    """The outputs of a world, written below a folder, each labelled."""
     made = []
     for name, make in LAYOUTS.items():
         if layouts is not None and name not in layouts:

@@ -1,4 +1,4 @@
-"""Recognises labelled outputs and says how many are right, asked, not found, or accepted with a wrong meaning."""
+"""Recognises labelled outputs: how many are right, asked, not found, or accepted with a wrong meaning."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ sys.path.insert(0, str(Path(__file__).parent))
 import generated
 
 import tellall as ta
-from tellall.release.statistics.conditions import parse_condition
+from tellall.outputs.found import FoundOutputs
+from tellall.outputs.read import read_outputs
+from tellall.statistics.conditions import parse_condition
 
 
 def same_column(frame, a, b):
@@ -41,7 +43,7 @@ def right(found, truth, world, people):
         names.remove(match)
     # a share of the secret's value is a table by it
     left = set(names) - set(measured)
-    if truth.layout != "stacked" and left:
+    if truth.layout not in ("stacked", "two_on_a_sheet") and left:
         return False
     if any(
         m not in {*truth.measured, *truth.columns}
@@ -95,7 +97,7 @@ def run(names, layouts=None, show=(), seconds=20.0):
                 try:
                     found = ta.recognise(folder / truth.file, people[truth.secret], seconds=seconds)
                     word = outcome(found, truth, world, people[truth.secret])
-                except Exception as error:  # noqa: BLE001
+                except Exception as error:
                     word, found = f"ERROR {type(error).__name__} {error}"[:150], None
                 took = time.process_time() - start
                 table[truth.layout][word.split()[0] if word.startswith("ERROR") else word] += 1
@@ -105,13 +107,11 @@ def run(names, layouts=None, show=(), seconds=20.0):
                         []
                         if found is None
                         else [
-                            f"{o.sentence} | {o.agrees} {o.bits} | {o.reason[:150]} {[m.sentence for m in o.meanings]}"
+                            (o.sentence, o.agrees, o.bits, o.reason[:150], [m.sentence for m in o.meanings])
                             for o in found.outputs
                         ]
                     )
-                    print(
-                        f"{name} {truth.layout} {truth.columns} {word} {took:.1f}s {said} {[] if found is None else found.skipped}"
-                    )
+                    print(name, truth.layout, truth.columns, word, f"{took:.1f}s", said)
     return table, details
 
 
@@ -141,17 +141,12 @@ def near_misses(names, layouts, rng=None, show=False):
                         people[truth.secret] = ta.Dataset.from_frame(
                             frame, secret=truth.secret, kind="reals" if truth.secret == world.amount else None
                         )
-                    tables = list(ta.outputs_found(Path(two) / truth.file)) if False else None
-                    from tellall.outputs.read import read_outputs
-                    from tellall.outputs.found import FoundOutputs, FoundTable
-
                     read, exact = (
                         read_outputs(Path(two) / truth.file),
                         read_outputs(Path(one) / true[truth.layout].file),
                     )
                     if not read.tables or not exact.tables:
                         continue
-                    texts = [list(line) for line in read.tables[0].texts]
                     table = read.tables[0]
                     if kind in ("swapped", "one cell"):
                         table = altered(read.tables[0], kind, rng)
@@ -233,6 +228,5 @@ if __name__ == "__main__":
     begun = time.time()
     table, details = run(names, layouts, [s.replace("_", " ") for s in show])
     print(printed(table))
-    print(
-        f"{len(details)} outputs, {sum(d[3] for d in details):.0f} s of processor time, most {max(d[3] for d in details):.1f}"
-    )
+    took = [each[3] for each in details]
+    print(f"{len(took)} outputs, {sum(took):.0f} s of processor time, most {max(took):.1f}")

@@ -17,6 +17,7 @@ from tellall.statistics.cells import CellNumbers
 from tellall.statistics.conditions import Condition
 from tellall.statistics.estimators import Estimator
 from tellall.statistics.marginals import Marginals, Tables
+from tellall.statistics.printed_cells import PrintedCells
 from tellall.statistics.statistic import Statistic
 
 __all__ = ["columns_used", "likely_secret", "read_folder"]

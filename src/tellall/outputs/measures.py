@@ -14,7 +14,7 @@ from tellall.outputs.statistic_words import NOT_RECOMPUTED, Printed
 from tellall.outputs.variables import Flags, Variable
 from tellall.people.codes import Array, IntArray
 from tellall.people.printed_numbers import Shown
-from tellall.release.statistics.cell_counts import TOTAL
+from tellall.statistics.cell_counts import TOTAL
 
 __all__ = ["Expected", "Measure", "Panel", "evidence_of", "expected_of", "measures_of", "panels_of"]
 

@@ -16,7 +16,7 @@ from tellall.outputs.statistic_words import Printed, printed_of
 from tellall.outputs.variables import Variable, is_total, plain_text, words_of
 from tellall.people.codes import IntArray
 from tellall.people.printed_numbers import Shown
-from tellall.release.statistics.cell_counts import TOTAL
+from tellall.statistics.cell_counts import TOTAL
 
 __all__ = ["Reading", "readings_of"]
 
@@ -191,9 +191,8 @@ def _joined(
             cost -= axis.cost
     told = named | corners
     known = 4.0 * sum(axis.named or axis.variable.name in told for axis in axes) + 4.0 * len(measured)
-    known += 2.0 * sum(
-        a.variable.name in around and a.variable.name not in told and not a.named for a in axes
-    )
+    around = around - told
+    known += 2.0 * sum(axis.variable.name in around and not axis.named for axis in axes)
     both = said if title is None else title if said is None else (said.joined(title) or said)
     return Reading(
         tuple(rows),

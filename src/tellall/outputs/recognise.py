@@ -9,9 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from tellall.core.errors import invalid
+from tellall.core.errors import TellallError, invalid
 from tellall.core.text import one_line
-from tellall.outputs.found import FittedModel, FoundOutputs, FoundTable
+from tellall.outputs.found import FoundOutputs, FoundTable
+from tellall.outputs.model_releases import RecognisedModel, recognise_models
+from tellall.outputs.output_folder import NotRead, OutputFolder, PossibleMeaning, RecognisedOutput, Source
 from tellall.outputs.read import read_outputs
 from tellall.outputs.releases import NoRelease, releases_of, speaks_of_secret
 from tellall.outputs.search import ACCEPTED, Fitted, Found, Limits, search
@@ -19,8 +21,7 @@ from tellall.outputs.sentences import differences_of, nearest_of, sentence_of, s
 from tellall.outputs.variables import Variable, variables_of
 from tellall.people.dataset import Dataset
 from tellall.people.printed_numbers import shown_of
-from tellall.release.outputs import OutputFolder, PossibleMeaning, RecognisedOutput, Source
-from tellall.release.protections.protection import Protection, as_protections
+from tellall.protections.protection import Protection, as_protections
 from tellall.release.release import Release
 
 __all__ = ["recognise"]
@@ -82,21 +83,28 @@ def recognise(
     given = dict(confirm or {})
     known_to = None if public is None else {people.public.names[people.public.position(n)] for n in public}
     recognised = [_recognise_table(table, people, variables, limits, given) for table in read.tables]
-    recognised += [_unread_model(model) for model in read.models]
+    recognised += [_of_model(model) for model in recognise_models(read.models, people)]
     used = [name for each in recognised for name in each.known]
     named = set(used) if known_to is None else known_to | set(used)
     columns = tuple(name for name in people.public.names if name in named)
     view = replace(people, public=people.public.only(*columns))
     listed: list[RecognisedOutput] = []
-    releases = 0
+    releases: list[Release] = []
+    beside: list[NotRead] = []
     for each in recognised:
-        record = each.with_releases(view, done, releases)
-        releases += len(record.made)
+        record, more = each.with_releases(view, done, len(releases))
+        releases += record.made
+        beside += more
         listed.append(record)
     known = columns if known_to is None else tuple(name for name in columns if name in known_to)
     unknown = tuple(name for name in people.public.names if name not in known)
     return OutputFolder(
-        tuple(listed), read.skipped, people.secret_name, people.meaning, known=known, assumed_unknown=unknown
+        tuple(listed),
+        (*read.skipped, *beside),
+        people.secret_name,
+        people.meaning,
+        known=known,
+        assumed_unknown=unknown,
     )
 
 
@@ -106,22 +114,32 @@ class _Recognised:
 
     record: RecognisedOutput
     fitted: Fitted | None = None
+    model: RecognisedModel | None = None
 
     @property
     def known(self) -> tuple[str, ...]:
         """The public columns that an outsider must know to use it."""
-        return self.record.columns_known if self.fitted is not None else ()
+        return self.record.columns_known if self.record.read else ()
 
-    def with_releases(self, people: Dataset, declared: Sequence[Protection], start: int) -> RecognisedOutput:
-        """The record with its releases, or why there are none."""
-        if self.fitted is None or not self.record.about_secret:
-            return self.record
+    def with_releases(
+        self, people: Dataset, declared: Sequence[Protection], start: int
+    ) -> tuple[RecognisedOutput, tuple[NotRead, ...]]:
+        """The record with its releases, or why there are none; and what in it is not attacked."""
+        record, made, beside = self.record, list[Release](), list[NotRead]()
+        if not record.read:
+            return record, ()
         try:
-            made: tuple[Release, ...] = releases_of(self.fitted, people, declared)
-        except NoRelease as reason:
-            return replace(self.record, read=False, reason=one_line(str(reason), 300))
+            if self.model is not None:
+                made = [self.model.release(people)]
+            elif self.fitted is not None:
+                made, reasons = releases_of(self.fitted, people, declared)
+                if not made:
+                    raise NoRelease("; ".join(reasons))
+                beside = [NotRead(f"{record.source}, beside", reason) for reason in reasons]
+        except (NoRelease, TellallError) as reason:
+            return replace(record, read=False, reason=one_line(str(reason), 300)), ()
         places = tuple(range(start, start + len(made)))
-        return replace(self.record, made=made, releases=places)
+        return replace(record, made=tuple(made), releases=places), tuple(beside)
 
 
 def _read(outputs: Any) -> FoundOutputs:
@@ -276,7 +294,21 @@ def _marks(table: FoundTable, fitted: Fitted | None) -> tuple[str, ...]:
     return tuple("".join(line) for line in letters)
 
 
-def _unread_model(model: FittedModel) -> _Recognised:
-    """A printed model."""
-    words = "models are not recognised yet"
-    return _Recognised(RecognisedOutput(model.source, kind=model.kind or "model", reason=words))
+def _of_model(model: RecognisedModel) -> _Recognised:
+    """A printed model with what it is found to be."""
+    said = model.match.accepted and not model.reason and model.about_secret is True
+    record = RecognisedOutput(
+        model.model.source,
+        sentence=model.sentence,
+        kind=model.match.kind or model.model.kind or "model",
+        columns=model.columns,
+        columns_known=model.columns_known if said else (),
+        measured=(model.match.response,) if model.match.response else (),
+        where=model.match.where,
+        agrees=model.agrees,
+        read=said,
+        reason=model.reason,
+        about_secret=model.about_secret,
+        bits=round(model.match.bits, 1),
+    )
+    return _Recognised(record, model=model)

@@ -12,7 +12,7 @@ import numpy as np
 
 from tellall.outputs.variables import Flags, Variable
 from tellall.people.codes import Array, IntArray
-from tellall.release.statistics.cell_counts import TOTAL
+from tellall.statistics.cell_counts import TOTAL
 
 __all__ = ["Axis", "Recount", "Sorted", "Whole"]
 

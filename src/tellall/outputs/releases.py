@@ -14,12 +14,13 @@ from tellall.people.codes import Array, IntArray
 from tellall.people.cuts import number_text
 from tellall.people.dataset import Dataset
 from tellall.people.labels import parse_range
-from tellall.release.protections.protection import Protection
-from tellall.release.protections.rounding import Rounding
-from tellall.release.protections.suppression import Suppression
+from tellall.protections.protection import Protection
+from tellall.protections.rounding import Rounding
+from tellall.protections.suppression import Suppression
 from tellall.release.release import Release
-from tellall.release.statistics.among import as_among
-from tellall.release.statistics.cell_counts import TOTAL, CellCounts
+from tellall.statistics.among import as_among
+from tellall.statistics.cell_counts import TOTAL, CellCounts
+from tellall.statistics.printed_cells import PrintedCells
 
 __all__ = ["NoRelease", "hiding_of", "releases_of"]
 
@@ -64,13 +65,33 @@ def hiding_of(fit: Fit) -> Hidden | None:
     )
 
 
-def releases_of(fitted: Fitted, people: Dataset, declared: Sequence[Protection] = ()) -> tuple[Release, ...]:
-    """The releases of a recognised table about these people; `NoRelease` says why there is none."""
+def releases_of(
+    fitted: Fitted, people: Dataset, declared: Sequence[Protection] = ()
+) -> tuple[list[Release], list[str]]:
+    """The releases of a recognised table about these people, and why some of its numbers are none."""
     found: list[Release] = []
+    reasons: list[str] = []
+    counted = any(fit.measure.kind == "count" and speaks_of_secret(fitted, fit) for fit in fitted.fits)
     for fit in fitted.fits:
-        if speaks_of_secret(fitted, fit):
+        if not speaks_of_secret(fitted, fit):
+            continue
+        if counted and _follows(fitted, fit):
+            continue
+        try:
             found += _of_fit(fitted, fit, people, declared)
-    return tuple(found)
+        except NoRelease as reason:
+            reasons.append(str(reason))
+    if fitted.left:
+        reasons.append("some of its numbers were not computed again")
+    return found, reasons
+
+
+def _follows(fitted: Fitted, fit: Fit) -> bool:
+    """Whether shares follow from counts that are printed beside them."""
+    if fit.measure.kind != "share" or fit.measure.target is not None:
+        return False
+    counts = next(one for one in fitted.fits if one.measure.kind == "count")
+    return not counts.hidden.any() and counts.base is None
 
 
 def speaks_of_secret(fitted: Fitted, fit: Fit) -> bool:
@@ -87,20 +108,102 @@ def _secret_axis(axes: Sequence[Axis]) -> int | None:
 
 
 def _of_fit(fitted: Fitted, fit: Fit, people: Dataset, declared: Sequence[Protection]) -> list[Release]:
-    if fit.measure.kind != "count":
-        raise NoRelease(f"tables of {fit.measure.kind}s are recognised, and not yet attacked")
+    measure, at = fit.measure, _secret_axis(fitted.axes)
+    if measure.target is not None and measure.target.secret and at is not None:
+        raise NoRelease(f"{measure.words} of the secret by itself")
+    if measure.kind == "share" and measure.target is None and at is not None:
+        return _shares(fitted, fit, people, declared, at)
+    if measure.target is not None and measure.target.secret:
+        return [_of_target(fitted, fit, people, declared)]
+    if measure.kind != "count" or at is None:
+        what = "an average of another column by the secret" if at is not None else "it"
+        raise NoRelease(f"{measure.words}: {what} is recognised, and has no equations here")
+    return _counts(fitted, fit, people, declared, at, fit.numbers, fit.expected.values)
+
+
+def _no_totals(fitted: Fitted, fit: Fit, at: int, people: Dataset) -> tuple[IntArray, IntArray]:
+    """The cells that are of one value of the secret, and that value."""
     if not people.levels:
-        raise NoRelease("counts by bands of a number, which are not attacked: cut it into categories")
-    axes = fitted.axes
-    at = _secret_axis(axes)
-    assert at is not None
-    value_of = [_only_value(axes[at], label) for label in range(len(axes[at].labels))]
-    others = [place for place in range(len(axes)) if place != at]
-    numbers = np.where(fit.shown, fit.numbers, np.where(fit.hidden, np.nan, 0.0))
-    rows = [k for k in range(len(numbers)) if fit.panel.codes[k, at] != TOTAL]
-    codes = fit.panel.codes[rows]
-    secret = np.array([value_of[code] for code in codes[:, at]])
-    return _counts(fitted, fit, people, declared, codes[:, others], others, secret, numbers[rows], rows)
+        raise NoRelease("counts by bands of a number are recognised, and not attacked: cut it")
+    axis = fitted.axes[at]
+    value_of = np.array([_only_value(axis, label) for label in range(len(axis.labels))])
+    rows = np.flatnonzero(fit.panel.codes[:, at] != TOTAL)
+    return rows, value_of[fit.panel.codes[rows, at]]
+
+
+def _shares(
+    fitted: Fitted, fit: Fit, people: Dataset, declared: Sequence[Protection], at: int
+) -> list[Release]:
+    """Shares of the people of public cells as they are; others as the counts that they stand for."""
+    if fit.measure.over != {at}:
+        parts = fit.expected.values / fit.expected.grain
+        return _counts(fitted, fit, people, declared, at, np.where(fit.shown, parts, np.nan), parts)
+    rows, secret = _no_totals(fitted, fit, at, people)
+    others = [place for place in range(len(fitted.axes)) if place != at]
+    kind = "percentages" if fit.measure.scale == 100 else "rates"
+    return [_printed(fitted, fit, people, declared, rows, others, secret, kind)]
+
+
+def _of_target(fitted: Fitted, fit: Fit, people: Dataset, declared: Sequence[Protection]) -> Release:
+    """Rates, means and sums of the secret."""
+    measure, target = fit.measure, fit.measure.target
+    assert target is not None
+    rows, others = np.arange(len(fit.panel.codes)), list(range(len(fitted.axes)))
+    nothing = np.zeros(rows.size, dtype=np.int64)
+    if measure.kind == "share" and people.levels and measure.value is not None:
+        kind = "percentages" if measure.scale == 100 else "rates"
+        return _printed(fitted, fit, people, declared, rows, others, nothing + measure.value, kind)
+    if measure.kind in ("mean", "sum") and not people.levels:
+        return _printed(fitted, fit, people, declared, rows, others, nothing, f"{measure.kind}s")
+    plain = people.levels == 2 and target.numbers is not None and target.numbers.tolist() == [0, 1]
+    if measure.kind == "mean" and plain:
+        return _printed(fitted, fit, people, declared, rows, others, nothing + 1, "rates")
+    raise NoRelease(f"{measure.words} of {target.name} are recognised, and not attacked")
+
+
+def _printed(
+    fitted: Fitted,
+    fit: Fit,
+    people: Dataset,
+    declared: Sequence[Protection],
+    rows: IntArray,
+    others: Sequence[int],
+    secret: IntArray,
+    kind: str,
+) -> Release:
+    if not all(_listed_only(fitted, at) or not (fit.panel.codes[rows, at] == TOTAL).any() for at in others):
+        kept = np.array([not (fit.panel.codes[row, list(others)] == TOTAL).any() for row in rows])
+        rows, secret = rows[kept], secret[kept]  # their totals hold people without a label
+    if not rows.size:
+        raise NoRelease("only totals of people without a label")
+    axes = [fitted.axes[at] for at in others]
+    names = [axis.variable.name for axis in axes]
+    labels = [[_own_label(axis, label) for label in range(len(axis.labels))] for axis in axes]
+    codes = fit.panel.codes[rows][:, list(others)]
+    cells = [(*row, int(value)) for row, value in zip(codes.tolist(), secret, strict=True)]
+    statistic = PrintedCells(names, labels, cells, kind, people.levels)
+    numbers = np.where(fit.shown, fit.numbers, np.nan)[rows]
+    protect = list(declared) or _last_digit(fit)
+    return _checked(statistic, numbers, fit.expected.values[rows], fitted, people, protect)
+
+
+def _last_digit(fit: Fit) -> list[Protection]:
+    """Rounding to the finest printed digit that all numbers agree with; none where all digits are shown."""
+    steps = fit.panel.values[1][fit.shown]
+    off = np.abs(fit.numbers - fit.expected.values)[fit.shown]
+    if not steps.size:
+        return []
+    for step in np.unique(steps):
+        if (off <= step / 2 * (1 + 1e-6)).all():
+            scale = float(np.nanmax(np.abs(fit.expected.values)))
+            return [Rounding(float(step))] if step > 1e-9 * max(scale, 1e-300) else []
+    return [Rounding(float(steps.max()))]
+
+
+def _listed_only(fitted: Fitted, at: int) -> bool:
+    """Whether a total of an axis holds just the people under its labels."""
+    axis = fitted.axes[at]
+    return np.array_equal(axis.total(fitted.whole), axis.total("listed"))
 
 
 def _only_value(axis: Axis, label: int) -> int:
@@ -115,23 +218,21 @@ def _counts(
     fit: Fit,
     people: Dataset,
     declared: Sequence[Protection],
-    codes: IntArray,
-    others: Sequence[int],
-    secret: IntArray,
-    numbers: Array,
-    rows: Sequence[int],
+    at: int,
+    shown: Array,
+    counts: Array,
 ) -> list[Release]:
     """Counts under printed labels; totals that hold people without a label are tables of fewer columns."""
-    listed = all(
-        np.array_equal(fitted.axes[at].total(fitted.whole), fitted.axes[at].total("listed")) for at in others
-    )
+    rows, secret = _no_totals(fitted, fit, at, people)
+    others = [place for place in range(len(fitted.axes)) if place != at]
+    numbers = np.where(fit.shown, shown, np.where(fit.hidden, np.nan, 0.0))[rows]
+    codes = fit.panel.codes[rows][:, others]
+    listed = all(_listed_only(fitted, place) for place in others)
     protect = list(declared) or _inferred(fit)
     summed = codes == TOTAL
-    groups = (
-        [np.arange(len(codes))]
-        if listed
-        else [np.flatnonzero((summed == each).all(axis=1)) for each in np.unique(summed, axis=0)]
-    )
+    groups = [np.arange(len(codes))]
+    if not listed:
+        groups = [np.flatnonzero((summed == each).all(axis=1)) for each in np.unique(summed, axis=0)]
     found = []
     for chosen in groups:
         used = [k for k in range(len(others)) if listed or not summed[chosen[0], k]]
@@ -139,14 +240,13 @@ def _counts(
         names = [axis.variable.name for axis in axes]
         labels = [[_own_label(axis, label) for label in range(len(axis.labels))] for axis in axes]
         cells = [(*codes[k, used].tolist(), int(secret[k])) for k in chosen]
-        expected = fit.expected.values[np.array(rows)[chosen]]
         statistic = CellCounts(names, labels, cells, people.levels)
-        found.append(_checked(statistic, numbers[chosen], expected, fitted, people, protect))
+        found.append(_checked(statistic, numbers[chosen], counts[rows][chosen], fitted, people, protect))
     return found
 
 
 def _checked(
-    statistic: CellCounts,
+    statistic: CellCounts | PrintedCells,
     numbers: Array,
     expected: Array,
     fitted: Fitted,
@@ -163,7 +263,7 @@ def _checked(
         )
     except TellallError as error:
         raise NoRelease(f"it is recognised, and tellall cannot make a release of it: {error}") from None
-    if not np.allclose(again, expected, rtol=1e-9, atol=1e-6):
+    if not np.allclose(again, expected, rtol=1e-9, atol=1e-6, equal_nan=True):
         raise NoRelease("it is recognised, and tellall cannot yet say its people in a release")
     return made
 

@@ -26,6 +26,7 @@ from tellall.people.codes import Array
 
 __all__ = ["ACCEPTED", "Fit", "Fitted", "Found", "Limits", "search"]
 
+_FAR = 30.0
 ACCEPTED = 10.0  # bits above what was tried
 _BASES = (5.0, 10.0, 3.0, 20.0, 25.0, 50.0, 100.0, 1000.0)
 _NO_NUMBER = ("nan", "na", "n/a", "none", "inf")
@@ -109,6 +110,11 @@ class Fitted:
         shown = sum(int(fit.shown.sum()) for fit in self.fits)
         return sum(int((fit.agrees & fit.shown).sum()) for fit in self.fits), shown
 
+    @property
+    def cells(self) -> int:
+        """How many numbers and marks it explains."""
+        return sum(int((fit.shown | fit.hidden).sum()) for fit in self.fits)
+
     def identity(self) -> tuple[object, ...]:
         """What tells its cells' people from those under another reading."""
         parts = []
@@ -133,8 +139,9 @@ class Found:
         """The different meanings that are sure enough, as far as they are near the best."""
         if not self.agreeing:
             return []
-        most = max(each.agreeing[1] for each in self.agreeing if each.sure > self.agreeing[0].sure - 30)
-        whole = [each for each in self.agreeing if 10 * each.agreeing[1] >= 9 * most]
+        near = [each for each in self.agreeing if each.sure > self.agreeing[0].sure - _FAR]
+        most = max(each.cells for each in near)  # other readings take some of the numbers for labels
+        whole = [each for each in self.agreeing if each.cells == most]
         best = whole[0].sure
         kept: dict[tuple[object, ...], Fitted] = {}
         for each in whole:
@@ -177,7 +184,7 @@ def _nearer(old: Fitted | None, new: Fitted) -> Fitted:
 
     def rank(one: Fitted) -> float:
         agree, shown = one.agreeing
-        return agree / max(1, shown) - one.cost / 40
+        return agree - (shown - agree) / 2 + (one.reading.known - one.cost) / 4
 
     return new if rank(new) > rank(old) else old
 

@@ -7,7 +7,7 @@ import numpy as np
 from tellall.core.amounts import count_of
 from tellall.outputs.releases import hiding_of
 from tellall.outputs.search import Fit, Fitted
-from tellall.release.statistics.cell_counts import TOTAL
+from tellall.statistics.cell_counts import TOTAL
 
 __all__ = ["differences_of", "nearest_of", "sentence_of", "steps_of"]
 

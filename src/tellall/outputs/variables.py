@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tellall.outputs.grids import TOTALS
 from tellall.people.codes import Array, Column, IntArray
 from tellall.people.cuts import number_text
 from tellall.people.dataset import Dataset
 from tellall.people.labels import label_number, parse_range
-from tellall.release.grids import TOTALS
 
 __all__ = ["GAP_WORDS", "Variable", "is_total", "plain_text", "variables_of", "words_of"]
 

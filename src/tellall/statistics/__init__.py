@@ -11,6 +11,7 @@ from tellall.statistics.extremes import Extremes
 from tellall.statistics.marginals import Marginals, Tables
 from tellall.statistics.means import Means
 from tellall.statistics.predicates import Predicates
+from tellall.statistics.printed_cells import PrintedCells
 from tellall.statistics.statistic import Statistic
 from tellall.statistics.subset_counts import SubsetCounts
 from tellall.statistics.sums import Sums
@@ -26,6 +27,7 @@ __all__ = [
     "Marginals",
     "Means",
     "Predicates",
+    "PrintedCells",
     "Statistic",
     "SubsetCounts",
     "Sums",

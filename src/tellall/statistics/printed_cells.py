@@ -8,19 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tellall.algebra.operators.base import Array, IntArray
-from tellall.algebra.operators.sparse import Sparse
 from tellall.core.checks import one_of
 from tellall.core.errors import invalid
+from tellall.linalg.operators.linear_operator import Array, IntArray
+from tellall.linalg.operators.sparse import Sparse
 from tellall.people.bands import Bands
 from tellall.people.codes import group_rows
 from tellall.people.dataset import Dataset, Outline, Public
-from tellall.release.equations import Equations
-from tellall.release.statistics.base import Statistic
-from tellall.release.statistics.cell_counts import CellCounts
+from tellall.statistics.cell_counts import CellCounts
+from tellall.statistics.statistic import Equations, Statistic
 
 if TYPE_CHECKING:
-    from tellall.release.protections.protection import Noise
+    from tellall.protections.protection import Noise
 
 __all__ = ["PrintedCells"]
 
@@ -49,7 +48,7 @@ class PrintedCells(Statistic):
     -----
     With N_c the number of people in the cell, which is public,
 
-        value(c, v) = Σ_{i in c} [s_i = v] / N_c,    mean(c) = Σ_{i in c} s_i / N_c,    sum(c) = Σ_{i in c} s_i.
+        rate(c, v) = Σ_{i in c} [s_i = v] / N_c,  mean(c) = Σ_{i in c} s_i / N_c,  sum(c) = Σ_{i in c} s_i.
 
     There is no sensitivity: a cell that loses its only person loses its rate and its mean.
 

@@ -251,8 +251,8 @@ def _numbers(
     target = panel.said.target
     targets = [target] if target is not None else [v for v in variables if v.name not in used]
     targets = [v for v in targets if v.numbers is not None]
-    alone = target is None and panel.parts == 1
-    guesses = (("sum",) if whole else ("mean", "sum")) if alone else ("mean", "sum", "median", "std")
+    named = target is not None or panel.parts > 1
+    guesses = ("mean", "sum", "median", "std") if named else () if whole else ("mean",)
     kinds = (kind,) if kind else guesses
     for each in kinds:
         for variable in targets:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from math import log2
 from typing import Any
@@ -21,7 +21,8 @@ from tellall.statistics.cell_counts import TOTAL
 __all__ = ["Reading", "readings_of"]
 
 _MOST_HEADS, _MOST_SIDES = 4, 4
-_MOST_READINGS = 3000
+_MOST_READINGS = 20_000
+_MOST_TRIED = 1500
 _CONTRADICTED = 24.0  # bits that an axis costs whose printed name is that of another column
 _MOST_NAMED = 10.0  # bits that names tell at most
 _SINGLE = 3.0  # bits for a single label taken as a value
@@ -45,6 +46,8 @@ class Reading:
         How many bits it cost.
     known
         How many bits names tell: of columns that are printed beside or above their labels.
+    numbers
+        How many cells have a number under it.
     """
 
     rows: tuple[int, ...]
@@ -56,6 +59,7 @@ class Reading:
     named: frozenset[str]
     cost: float
     known: float = 0.0
+    numbers: int = 0
 
     def codes(self) -> IntArray:
         """Rows × columns × axes: the place of each axis's label in every cell."""
@@ -85,8 +89,10 @@ def readings_of(table: FoundTable, variables: Sequence[Variable]) -> Iterator[Re
         found += _of_split(table, heads, sides, variables, around)
         if len(found) > _MOST_READINGS:
             break
-    found.sort(key=lambda reading: reading.cost)
-    yield from found[:_MOST_READINGS]
+    most = max((reading.numbers for reading in found), default=0)
+    found = [reading for reading in found if 2 * reading.numbers >= most]
+    found.sort(key=lambda reading: reading.cost - reading.known)
+    yield from found[:_MOST_TRIED]
 
 
 def _splits(table: FoundTable) -> Iterator[tuple[int, int]]:
@@ -132,11 +138,12 @@ def _of_split(
     if counts > 50_000:
         roles = [sorted(each, key=lambda role: role.cost)[:12] for each in roles]
     found = []
+    size = sum(cells[i][j].numeric for i in rows for j in columns)
     title = printed_of_title(around, variables)
     for chosen in product(*roles):
         reading = _joined(chosen, rows, columns, sides, title, corners, said)
         if reading is not None:
-            found.append(reading)
+            found.append(replace(reading, numbers=size))
     return found
 
 

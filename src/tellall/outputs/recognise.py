@@ -219,7 +219,7 @@ def _judged(table: FoundTable, found: Found, confirmed: Mapping[str, int]) -> _R
         near_record = _described(plain, near, table)
         return _Recognised(replace(near_record, read=False, reason=words, bits=0.0, about_secret=None))
     best = meanings[0]
-    sure = best.sure >= ACCEPTED
+    sure = best.sure >= ACCEPTED and (not best.where or best.filter_bits >= ACCEPTED)
     speak = [_about_secret(one) for one in meanings]
     chosen = confirmed.get(str(table.source))
     listed = meanings[:_MOST_MEANINGS]
@@ -238,7 +238,7 @@ def _judged(table: FoundTable, found: Found, confirmed: Mapping[str, int]) -> _R
         asked = replace(record, read=False, reason=words, meanings=told, about_secret=None)
         return _Recognised(asked)
     if not sure:
-        words = f"it looks like {record.sentence}, but so few numbers may agree by chance: right?"
+        words = f"it looks like {record.sentence}, and chance may do as much: right?"
         told = (_meaning(1, best, best),)
         asked = replace(record, read=False, reason=words, meanings=told, about_secret=None)
         return _Recognised(asked)

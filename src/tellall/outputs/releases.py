@@ -97,10 +97,14 @@ def _follows(fitted: Fitted, fit: Fit) -> bool:
 def speaks_of_secret(fitted: Fitted, fit: Fit) -> bool:
     """Whether the numbers depend on the secret."""
     target = fit.measure.target
-    if target is not None and target.secret:
+    if (target is not None and target.secret) or _filtered_by_secret(fitted):
         return True
     at = _secret_axis(fitted.axes)
     return at is not None and bool((fit.panel.codes[:, at] != TOTAL).any())
+
+
+def _filtered_by_secret(fitted: Fitted) -> bool:
+    return fitted.filter_by is not None and fitted.filter_by.variable.secret
 
 
 def _secret_axis(axes: Sequence[Axis]) -> int | None:
@@ -109,6 +113,8 @@ def _secret_axis(axes: Sequence[Axis]) -> int | None:
 
 def _of_fit(fitted: Fitted, fit: Fit, people: Dataset, declared: Sequence[Protection]) -> list[Release]:
     measure, at = fit.measure, _secret_axis(fitted.axes)
+    if _filtered_by_secret(fitted):
+        raise NoRelease("people chosen by the secret are recognised, and not attacked")
     if measure.target is not None and measure.target.secret and at is not None:
         raise NoRelease(f"{measure.words} of the secret by itself")
     if measure.kind == "share" and measure.target is None and at is not None:

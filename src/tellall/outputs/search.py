@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from tellall.outputs.filters import TriedFilter, agreeing_filters
 from tellall.outputs.found import FoundTable
 from tellall.outputs.measures import (
     Expected,
@@ -29,6 +30,9 @@ __all__ = ["ACCEPTED", "Fit", "Fitted", "Found", "Limits", "search"]
 _FAR = 30.0
 ACCEPTED = 10.0  # bits above what was tried
 _BASES = (5.0, 10.0, 3.0, 20.0, 25.0, 50.0, 100.0, 1000.0)
+_MOST_FILTERED = 12  # readings under which filters are tried
+_MOST_MEASURES = 6
+_MOST_ATOMS = 500_000
 _NO_NUMBER = ("nan", "na", "n/a", "none", "inf")
 _ROUNDED = 2.0  # bits that an inferred rounding base costs
 
@@ -93,6 +97,7 @@ class Fitted:
     filter_bits: float = 0.0
     filter_columns: tuple[str, ...] = ()
     among: Flags | None = None
+    filter_by: TriedFilter | None = None
 
     @property
     def sure(self) -> float:
@@ -122,7 +127,17 @@ class Fitted:
             over = tuple(sorted(self.axes[at].identity for at in fit.measure.over))
             parts.append((*fit.measure.identity, over))
         axes = tuple(sorted((axis.identity, axis.variable.secret) for axis in self.axes))
-        return (axes, tuple(map(str, map(hash, parts))), self.where)
+        return (axes, tuple(map(str, map(hash, parts))), self._whom)
+
+    @property
+    def _whom(self) -> bytes:
+        """Who of the people under its labels is counted."""
+        if self.among is None:
+            return b""
+        inside = self.among.copy()
+        for axis in self.axes:
+            inside &= axis.total("listed")[axis.people] > 0
+        return inside.tobytes()
 
 
 @dataclass(eq=False)
@@ -167,7 +182,122 @@ def search(
         found.readings += 1
         for fitted in fitted_under(reading, table, variables, people, kept, limits):
             _keep(found, fitted)
+    if not found.agreeing or found.agreeing[0].cells < _most_numbers(table) / 2:
+        _with_filters(found, table, variables, people, kept, limits, ends)
     return found
+
+
+def _most_numbers(table: FoundTable) -> int:
+    """How many cells hold a number and are no header, about."""
+    return sum(
+        cell.number is not None and not cell.continued for line in table.cells[1:] for cell in line[1:]
+    )
+
+
+def _with_filters(
+    found: Found,
+    table: FoundTable,
+    variables: Sequence[Variable],
+    people: int,
+    kept: dict[tuple[int, ...], Recount],
+    limits: Limits,
+    ends: float,
+) -> None:
+    """Tries filters under the likeliest readings that explain most numbers."""
+    around = " ".join((*table.title, *table.notes))
+    readings = sorted(readings_of(table, variables), key=lambda one: one.cost - one.known)[:200]
+    sized = [(reading, panels_of(reading, table.cells)) for reading in readings]
+    sized = [(reading, panels) for reading, panels in sized if panels and reading.axes]
+    tried = 0
+    for reading, panels in sized[:_MOST_FILTERED]:
+        if time.process_time() > ends:
+            found.finished = False
+            return
+        recount = _recount_of(reading, people, kept)
+        if recount is None:
+            continue
+        best = next((each for each in found.agreeing if each.where), None)
+        if best is not None and reading.cost - reading.known > best.reading.cost - best.reading.known + 4:
+            break
+        chosen, count = _filters_of(reading, panels, recount, variables, limits)
+        tried += count
+        for one in chosen:
+            mask = one.mask()
+            cost, titled = replace(one, tried=max(tried, one.tried)).cost(around)
+            for fitted in fitted_under(reading, table, variables, people, kept, limits, mask):
+                if not fitted.fits or not all(fit.all for fit in fitted.fits):
+                    continue
+                bits = _left_out_bits(fitted, mask, recount)
+                found.agreeing.append(
+                    replace(
+                        fitted,
+                        where=one.where,
+                        among=mask,
+                        cost=fitted.cost + cost,
+                        filter_bits=bits - cost + (7.0 if titled else 0.0),
+                        filter_columns=() if one.variable.secret else (one.variable.name,),
+                        filter_by=one,
+                    )
+                )
+    found.agreeing.sort(key=lambda each: -each.sure)
+
+
+def _filters_of(
+    reading: Reading, panels: Sequence[Panel], recount: Recount, variables: Sequence[Variable], limits: Limits
+) -> tuple[list[TriedFilter], int]:
+    """Filters under which the panel that tells most agrees, for one of its measures."""
+    usual = ("count", "mean", "share", "sum", "std", "var")
+    tried = 0
+    for panel in sorted(panels, key=lambda one: -len(one.cells)):
+        measures = [m for m in measures_of(panel, reading, variables) if m.kind in usual]
+        for measure in sorted(measures, key=lambda one: one.cost)[:_MOST_MEASURES]:
+            bases: list[float | None] = [None]
+            if measure.kind == "count" and not limits.slack:
+                bases += list(_bases_of(panel))
+            for base in bases:
+                found, count = agreeing_filters(
+                    recount, reading.axes, panel, measure, "listed", variables, limits.slack, base
+                )
+                tried += count
+                if found:
+                    return found, tried
+        if measures:
+            break
+    return [], tried
+
+
+def _bases_of(panel: Panel) -> Iterator[float]:
+    """The bases whose multiples all its numbers are."""
+    numbers = panel.values[0]
+    shown = numbers[~np.isnan(numbers)]
+    for base in sorted(_BASES):
+        if (np.abs(shown / base - np.rint(shown / base)) < 1e-9).all():
+            yield base
+
+
+def _left_out_bits(fitted: Fitted, mask: Flags, whole: Recount) -> float:
+    """What the numbers tell of who was left out: how much they would vary among filters as large."""
+    total = 0.0
+    for fit in fitted.fits:
+        codes, inner = fit.panel.codes, fit.panel.inner & fit.shown
+        everybody = whole.cells(whole.by_atom(), codes, fitted.whole)
+        among = Recount(whole.axes, whole.people, mask)
+        kept = among.cells(among.by_atom(), codes, fitted.whole)
+        size, gone = float(everybody[inner].sum()), float((everybody - kept)[inner].sum())
+        if size <= 1 or gone <= 0:
+            continue
+        widths = np.full(codes.shape[0], 1.0 if fit.base is None else fit.base)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            if fit.measure.kind == "count":
+                share = everybody / size
+                spread = np.sqrt(gone * share * (1 - share) * (size - gone) / (size - 1))
+            else:
+                spread = fit.expected.errors * np.sqrt(np.clip(1 - kept / everybody, 0.0, 1.0))
+                widths = np.maximum(fit.panel.values[1], fit.expected.grain)
+            bits = np.nan_to_num(np.log2(2.5 * spread / widths), nan=0.0, neginf=0.0, posinf=0.0)
+        bits = np.maximum(bits[inner], 0.0)
+        total += float(bits.sum() - (bits.max(initial=0.0) if fit.measure.kind != "mean" else 0.0))
+    return total
 
 
 def _keep(found: Found, fitted: Fitted) -> None:
@@ -189,6 +319,14 @@ def _nearer(old: Fitted | None, new: Fitted) -> Fitted:
     return new if rank(new) > rank(old) else old
 
 
+def _recount_of(reading: Reading, people: int, kept: dict[tuple[int, ...], Recount]) -> Recount | None:
+    """The people by the atoms of a reading, kept for others; None if there are too many atoms."""
+    key = tuple(part for axis in reading.axes for part in (id(axis.variable), hash(axis.labels)))
+    if key not in kept:
+        kept[key] = Recount(reading.axes, people)
+    return kept[key] if kept[key].size <= _MOST_ATOMS else None
+
+
 def fitted_under(
     reading: Reading,
     table: FoundTable,
@@ -202,16 +340,9 @@ def fitted_under(
     panels = panels_of(reading, table.cells)
     if not panels:
         return
-    key = tuple(id(axis.variable) for axis in reading.axes) + tuple(
-        hash(axis.labels) for axis in reading.axes
-    )
-    recount = kept.get(key) if among is None else None
+    recount = _recount_of(reading, people, kept) if among is None else Recount(reading.axes, people, among)
     if recount is None:
-        recount = Recount(reading.axes, people, among)
-        if recount.size > 500_000:
-            return
-        if among is None:
-            kept[key] = recount
+        return
     done: set[tuple[bytes, ...]] = set()
     for whole in ("all", "listed", "known"):
         effect = tuple(axis.total(whole).tobytes() for axis in reading.axes)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -17,9 +17,6 @@ from tellall.people.codes import group_rows
 from tellall.people.dataset import Dataset, Outline, Public
 from tellall.statistics.cell_counts import CellCounts
 from tellall.statistics.statistic import Equations, Statistic
-
-if TYPE_CHECKING:
-    from tellall.protections.protection import Noise
 
 __all__ = ["PrintedCells"]
 
@@ -136,8 +133,8 @@ class PrintedCells(Statistic):
         with np.errstate(divide="ignore"):
             return np.where(n > 0, (100.0 if self.kind == "percentages" else 1.0) / n, np.nan)
 
-    def in_unit(self, unit: float, values: Array, noise: Noise) -> tuple[Statistic, Array, Noise] | None:
-        return None if self.levels else (self, values / unit, noise.scaled(1 / unit))
+    def in_unit(self, unit: float, values: Array, *, exact: bool) -> tuple[Statistic, Array] | None:
+        return None if self.levels else (self, values / unit)
 
     def equations(self, public: Public, values: Array) -> Equations:
         people, value = self._members(public)

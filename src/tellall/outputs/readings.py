@@ -197,7 +197,9 @@ def _joined(
         if axis.variable.name in named | corners and not axis.named:
             cost -= axis.cost
     told = named | corners
-    known = 4.0 * sum(axis.named or axis.variable.name in told for axis in axes) + 4.0 * len(measured)
+    told_kinds = {each.target.name for each in _targets(prints, said) if each.kinds}
+    known = 4.0 * sum(axis.named or axis.variable.name in told for axis in axes) + 4.0 * len(told_kinds)
+    cost += 3.0 * len(measured - told_kinds)
     around = around - told
     known += 2.0 * sum(axis.variable.name in around and not axis.named for axis in axes)
     both = said if title is None else title if said is None else (said.joined(title) or said)
@@ -327,7 +329,9 @@ def _axes(
         elif variable in hinted:
             cost = log2(len(hinted))
         else:
-            cost = log2(len(matched)) + (4.0 if hinted else 0.0)
+            # what is asked about is likelier in a table than any other column
+            cost = 1.0 if variable.secret else 1.0 + log2(max(1, len(matched) - 1))
+            cost += 4.0 if hinted else 0.0
         if len(fits) == 1 and not named:
             cost += _SINGLE
         lines = _lines(texts, fits, totals)

@@ -30,7 +30,7 @@ __all__ = ["ACCEPTED", "Fit", "Fitted", "Found", "Limits", "search"]
 _FAR = 30.0
 ACCEPTED = 10.0  # bits above what was tried
 _BASES = (5.0, 10.0, 3.0, 20.0, 25.0, 50.0, 100.0, 1000.0)
-_MOST_FILTERED = 12  # readings under which filters are tried
+_MOST_FILTERED = 40  # readings under which filters are tried
 _MOST_MEASURES = 6
 _MOST_ATOMS = 500_000
 _NO_NUMBER = ("nan", "na", "n/a", "none", "inf")
@@ -295,8 +295,7 @@ def _left_out_bits(fitted: Fitted, mask: Flags, whole: Recount) -> float:
                 spread = fit.expected.errors * np.sqrt(np.clip(1 - kept / everybody, 0.0, 1.0))
                 widths = np.maximum(fit.panel.values[1], fit.expected.grain)
             bits = np.nan_to_num(np.log2(2.5 * spread / widths), nan=0.0, neginf=0.0, posinf=0.0)
-        bits = np.maximum(bits[inner], 0.0)
-        total += float(bits.sum() - (bits.max(initial=0.0) if fit.measure.kind != "mean" else 0.0))
+        total += float(np.maximum(bits[inner], 0.0).sum())
     return total
 
 

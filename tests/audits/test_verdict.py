@@ -14,6 +14,7 @@ from tellall.audits.measures.chance_intervals import Luck
 from tellall.audits.measures.hits import Hits
 from tellall.audits.outcome import Foreseen, Outcome, Promised
 from tellall.audits.verdict import Limits, Verdict, judge, judge_outcome, with_predictors
+from tellall.core.not_done import NotDone
 from tellall.core.reasons import Reason
 from tellall.linalg.solvers.solution import Status
 from tests.report.test_page import outcome
@@ -244,7 +245,7 @@ def test_an_outcome_survives_the_file():
     row = outcome(
         foreseen=Foreseen(1200, 1000, 900, 800, None, 0.75, 0.875, 0.5, ("Odd",)),
         promised=Promised(1.5, 1e-6, "one row replaced", "noise"),
-        skipped=("a",),
+        skipped=(NotDone("a", "needs b", "use", "unknown-to-attacker"),),
         wrong=(3,),
     )
     assert Outcome.from_plain(json.loads(json.dumps(row.to_plain()))) == row

@@ -9,7 +9,7 @@ from tests.release.test_where import WOMEN, some_people, unknowns, women_of
 
 import tellall as ta
 from tellall.evidence.linearise import linearise
-from tellall.evidence.view import Knowledge
+from tellall.evidence.view import UNKNOWN_TO_ATTACKER, Knowledge
 from tellall.testing import check_views
 
 STATISTICS = [
@@ -188,7 +188,8 @@ def test_coarser_categories_are_sums_of_finer_ones():
     assert evidence.operator.shape == (4, 60)
     assert np.allclose(evidence.operator @ people.secret, evidence.target)
     skipped = ta.linearise(ta.publish(people, ta.Marginals(2), where="area = 'a'"), view).skipped
-    assert "it is not known who it is about" in skipped[0]
+    assert "it is not known who it is about" in skipped[0].reason
+    assert skipped[0].code == UNKNOWN_TO_ATTACKER
 
 
 def test_who_is_missing_is_read_off_exact_totals():
@@ -253,15 +254,15 @@ def test_what_is_not_usable_is_listed_with_the_reason():
     fit = ta.publish(people, ta.Estimator("linear", blocks=[["age"]]))
     some = ta.publish(people, ta.Marginals(2), where="area = 'a'")
     attack = ta.reconstruct([fit, some, ta.publish(people, ta.Marginals(2))], view)
-    assert attack.skipped[0].endswith("needs age, which this attacker does not know")
-    assert attack.skipped[1].endswith("where area = 'a': needs area, which this attacker does not know")
+    assert str(attack.skipped[0]).endswith("needs age, which this attacker does not know")
+    assert str(attack.skipped[1]).endswith("where area = 'a': needs area, which this attacker does not know")
     assert len(attack.skipped) == 2
     alone = ta.reconstruct(fit, view)
     assert alone.status.word == "uncalibrated"
     strangers = ta.reconstruct(
         [fit, ta.publish(people, ta.Marginals(2))], people.public.take(range(58)), missing=2
     )
-    assert "it is not about exactly the people who are known" in strangers.skipped[0]
+    assert "it is not about exactly the people who are known" in strangers.skipped[0].reason
 
 
 @pytest.mark.parametrize("protect", [None, ta.Rounding(5), ta.Gaussian(1.0)], ids=str)
@@ -399,5 +400,5 @@ def test_a_release_about_nobody_in_the_view_says_nothing(options):
     for statistic in (ta.Marginals(2), ta.Sums(2), ta.ErrorRates(["b = 1"]), ta.Predicates("xor", 2)):
         release = ta.publish(people, statistic, where="a = 1")
         found = ta.reconstruct(release, people.public.take(np.array([0, 2, 5])), **options)
-        assert "nobody who is known" in found.evidence.skipped[0]
+        assert "nobody who is known" in found.evidence.skipped[0].reason
         assert "proved" not in found.identified

@@ -47,6 +47,7 @@ from tellall.core.reasons import Reason
 from tellall.core.records import ALWAYS, VERSION, Meaning, Record, read
 from tellall.core.shown import WithFigures, page_of
 from tellall.core.version import __version__, versions
+from tellall.evidence.view import UNKNOWN_TO_ATTACKER
 from tellall.people.dataset import Dataset
 from tellall.protections.protection import is_random
 
@@ -63,7 +64,6 @@ __all__ = [
 ]
 
 _LISTED = 3  # reasons in one sentence
-_UNKNOWN = "attacker does not know"  # how the reason for what an attacker cannot use ends
 
 _ASSUMED_OF_AREAS = (
     "Each area is attacked by itself, and its baselines are made from its own people. Totals count each "
@@ -372,7 +372,7 @@ def _advantage(audit: Audit) -> float:
 def _attacker_line(audit: Audit) -> AttackerFound:
     """What one attacker knows and achieves."""
     attacker, overall = audit.plan.attacker, audit.overall
-    skipped = dict.fromkeys(why for one in audit.found for why in one.outcome.skipped)
+    skipped = dict.fromkeys(str(why) for one in audit.found for why in one.outcome.skipped)
     return AttackerFound(
         name=attacker.name,
         knows=attacker.describe(audit.data.secret),
@@ -390,8 +390,8 @@ def _attacker_line(audit: Audit) -> AttackerFound:
 
 def _not_usable(findings: Sequence[Finding | Skipped]) -> list[str]:
     """What the attacker could not use of the releases, and why."""
-    found = [one for one in findings if isinstance(one, Finding)]
-    return list(dict.fromkeys(why for one in found for why in one.outcome.skipped if _UNKNOWN in why))
+    skipped = [why for one in findings if isinstance(one, Finding) for why in one.outcome.skipped]
+    return list(dict.fromkeys(str(why) for why in skipped if why.code == UNKNOWN_TO_ATTACKER))
 
 
 def _unchecked(one: NotChecked) -> FindingDocument:

@@ -23,6 +23,7 @@ from tellall.audits.measures.reliability import Bin, add_bins, count_bins, mean_
 from tellall.audits.measures.risk import LEVELS, Risk
 from tellall.audits.measures.utility import ReaderLoss
 from tellall.core.amounts import count_of
+from tellall.core.not_done import NotDone
 from tellall.core.reasons import Reason
 from tellall.core.records import (
     NOT_WRITTEN,
@@ -140,8 +141,17 @@ def _nothing(_: Sequence[Any]) -> tuple[Any, ...]:
     return ()
 
 
-def _longest(values: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
+def _longest(values: Sequence[tuple[NotDone, ...]]) -> tuple[NotDone, ...]:
     return max(values, key=len)
+
+
+def _sentences(skipped: Sequence[NotDone]) -> list[str]:
+    return list(map(str, skipped))
+
+
+def _unused(sentences: Sequence[str]) -> tuple[NotDone, ...]:
+    """What documents say of values that gave no equation; they have no codes."""
+    return tuple(NotDone("", sentence, "use") for sentence in sentences)
 
 
 def _listed(values: Sequence[str]) -> str:
@@ -344,8 +354,9 @@ class Outcome(Record):
         _Drawn(lambda draw: draw.curve, partial(_by_point, mean_count), partial(_by_point, add_counts)),
     ] = ()
     skipped: Annotated[
-        tuple[str, ...],
+        tuple[NotDone, ...],
         Meaning("Published values that gave no equation, and why."),
+        WrittenAs(_sentences, tuple[str, ...], _unused),
         _Drawn(lambda draw: draw.attack.evidence.skipped, _longest, _longest),
     ] = ()
     wrong: Annotated[
@@ -526,6 +537,7 @@ class Outcome(Record):
         return {
             **self.as_json(),
             "status": plain(asdict(self.status)),
+            "skipped": plain([asdict(one) for one in self.skipped]),
             "reliability": plain(self.reliability),
             "hits": None if self.hits is None else plain(asdict(self.hits)),
             "proofs": None if self.proofs is None else self.proofs.to_plain(),
@@ -536,7 +548,7 @@ class Outcome(Record):
     def from_plain(cls, given: Mapping[str, Any]) -> Outcome:
         """The outcome that :meth:`to_plain` gave."""
         known = dict(given)
-        hits, proofs, cells = (known.pop(name) for name in ("hits", "proofs", "cells"))
+        hits, proofs, cells, skipped = (known.pop(name) for name in ("hits", "proofs", "cells", "skipped"))
         status = Status(**{**known["status"], "why": tuple(known["status"]["why"])})
         return replace(
             read(cls, {**known, "status": str(status)}, what="outcome"),
@@ -544,6 +556,7 @@ class Outcome(Record):
             hits=hits and Hits.from_json(hits),
             proofs=proofs and Proofs.from_plain(proofs),
             cells=tuple(map(Reason.from_json, cells)),
+            skipped=tuple(NotDone(**one) for one in skipped),
         )
 
     @classmethod

@@ -91,6 +91,8 @@ class Meaning:
         A regular expression that a text must match.
     key
         Its name in JSON, where that is not the attribute's.
+    formerly
+        Other names that it had in documents of this version; they are still read.
     """
 
     words: str = ""
@@ -103,6 +105,7 @@ class Meaning:
     shortest: int | None = None
     pattern: str | None = None
     key: str = ""
+    formerly: tuple[str, ...] = ()
 
     __is_annotated_types_grouped_metadata__: ClassVar[Literal[True]] = True  # pydantic looks inside
 
@@ -213,7 +216,7 @@ class Record:
                 _with_default(part, handler.generate_schema(part.hint)),
                 kw_only=True,
                 init_only=part.field is None,
-                validation_alias=part.key,
+                validation_alias=_names_in_documents(part),
                 serialization_alias=part.key,
             )
             for part in _parts(cls)
@@ -287,6 +290,12 @@ def _written_properties(kind: Any) -> Iterator[tuple[str, Field[Any] | None, Any
                 hint = get_type_hints(value.fget, include_extras=True).get("return")
                 if WRITTEN in getattr(hint, "__metadata__", ()):
                     yield name, None, hint
+
+
+def _names_in_documents(part: _Part) -> list[list[str | int]]:
+    """The names that a field has, or had, as paths."""
+    names: list[str | int] = [part.key, *part.meaning.formerly]
+    return [[name] for name in names]
 
 
 def _with_default(part: _Part, schema: CoreSchema) -> CoreSchema:

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tellall.core.errors import TellallError, invalid
+from tellall.core.not_done import NotDone
 from tellall.linalg.operators.compose import OnDevice, Partition, RowSelect, Stack
 from tellall.linalg.operators.diagonal import BlockDiagonal
 from tellall.linalg.operators.linear_operator import HOST, Array, Device, IntArray, LinearOperator
@@ -216,7 +217,7 @@ class ReleaseEquations:
     noise: Noise
     alike: IntArray
     facts: Facts
-    skipped: tuple[str, ...] = ()
+    skipped: tuple[NotDone, ...] = ()
     notes: tuple[str, ...] = ()
     tables: InContrasts | None = None
     columns: IntArray | None = None
@@ -413,7 +414,7 @@ class Evidence:
         return False if np.isfinite(self.rows.bound).all() else None
 
     @property
-    def skipped(self) -> tuple[str, ...]:
+    def skipped(self) -> tuple[NotDone, ...]:
         """Published values that give no equation, and why."""
         return tuple(reason for part in self.parts for reason in part.skipped)
 

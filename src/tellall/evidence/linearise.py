@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from tellall.core.amounts import count_of
 from tellall.core.errors import InvalidInput, invalid
+from tellall.core.not_done import NotDone
 from tellall.evidence.contrasts import CompleteTables
 from tellall.evidence.evidence import Evidence, Facts, Possible, ReleaseEquations, Rows, Stretches
 from tellall.evidence.hidden import hidden_rows, threshold_of, unseen_sums
@@ -99,14 +100,14 @@ def linearise(
     view = as_view(public, [release])
     where = release.statistic.restricted_to
     if where is not None:
-        if reason := unknown_condition(release.statistic, view):
-            return Evidence((nothing(view.n, release.levels, reason),))
+        if unknown := unknown_condition(release.statistic, view):
+            return Evidence((nothing(view.n, release.levels, unknown),))
         people = np.flatnonzero(members(where, view, "where"))
         inner = replace(release, statistic=release.statistic.of_all)
         part = _equations_of(inner, view.take(people), device, known, part=True)
         if not people.size:
-            reason = f"{release.statistic.describe()}: it is about nobody who is known"
-            return Evidence((nothing(view.n, release.levels, reason),))
+            why = NotDone(release.statistic.describe(), "it is about nobody who is known", "use")
+            return Evidence((nothing(view.n, release.levels, why),))
         return Evidence((part.among(people, view.n),))
     evidence = Evidence((_equations_of(release, view, device, known),))
     if evidence.parts[0].alike is view.patterns.index:
@@ -148,18 +149,18 @@ def _equations_of(
     if mismatch.missing or mismatch.absent:
         what = release.statistic.describe()
         if not release.statistic.counts_people:
-            reason = f"{what}: it is not about exactly the people who are known"
-            return nothing(view.n, release.levels, reason)
+            reason = "it is not about exactly the people who are known"
+            return nothing(view.n, release.levels, NotDone(what, reason, "use"))
         if release.statistic.no_population:
-            reason = f"{what}: it lists {release.shape.people:,} people, not exactly those who are known"
-            return nothing(view.n, release.levels, reason)
+            reason = f"it lists {release.shape.people:,} people, not exactly those who are known"
+            return nothing(view.n, release.levels, NotDone(what, reason, "use"))
     usable = restrict(release, view)
     if usable.statistic is None:
         return nothing(view.n, release.levels, usable.skipped[0])
     shares = (mismatch.missing or mismatch.absent) and usable.statistic.scale == "fractions"
     if shares and not (usable.statistic.of_everybody and usable.statistic.units(usable.public) == view.n):
-        reason = f"{usable.statistic.describe()}: it is not known of how many people its values are shares"
-        return nothing(view.n, release.levels, reason)
+        reason = "it is not known of how many people its values are shares"
+        return nothing(view.n, release.levels, NotDone(usable.statistic.describe(), reason, "use"))
     values = release.values if usable.chosen is None else release.values[usable.chosen]
     some = replace(release, values=values, statistic=usable.statistic)
     _check_values(some, usable.public, usable.sums)
@@ -172,7 +173,7 @@ def _linearised(
     device: Device,
     sums: AddedCells | None = None,
     mismatch: PopulationMismatch = SAME_PEOPLE,
-    skipped: tuple[str, ...] = (),
+    skipped: tuple[NotDone, ...] = (),
 ) -> ReleaseEquations:
     """The equations of a release that has the view's columns, or of sums of its values."""
     if not release.levels:
@@ -187,7 +188,7 @@ def _of_numbers(
     device: Device,
     sums: AddedCells | None,
     mismatch: PopulationMismatch,
-    skipped: tuple[str, ...],
+    skipped: tuple[NotDone, ...],
 ) -> ReleaseEquations:
     """The equations about real numbers, made in the unit in which people differ by about one.
 
@@ -218,7 +219,7 @@ def _equations_in(
     noise: Noise,
     sums: AddedCells | None,
     mismatch: PopulationMismatch,
-    skipped: tuple[str, ...],
+    skipped: tuple[NotDone, ...],
 ) -> ReleaseEquations:
     """The equations that values on the count scale give, with errors of this law."""
     units = _units(release, view)
@@ -332,8 +333,9 @@ def _beyond_equations(
     if targets is None:
         return equations, None
     if noise.bound > 0:
-        reason = "values that are not exact: they give fewer equations about bits than exact ones would"
-        return replace(equations, skipped=(*equations.skipped, reason)), None
+        reason = "they give fewer equations about bits than exact ones would"
+        fewer = NotDone("values that are not exact", reason, "use")
+        return replace(equations, skipped=(*equations.skipped, fewer)), None
     target = np.where(np.isnan(equations.target), targets, equations.target)
     return replace(equations, target=target), None
 

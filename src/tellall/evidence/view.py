@@ -14,6 +14,7 @@ import numpy as np
 
 from tellall.core.checks import is_whole
 from tellall.core.errors import InvalidInput, invalid
+from tellall.core.not_done import NotDone
 from tellall.evidence.evidence import Facts, Possible, ReleaseEquations, Rows
 from tellall.linalg.operators.linear_operator import Array, Dense, IntArray
 from tellall.people.codes import Column, Numbers
@@ -29,6 +30,7 @@ from tellall.statistics.statistic import CellLayout, Equations, Statistic, table
 __all__ = [
     "EVERYTHING",
     "SAME_PEOPLE",
+    "UNKNOWN_TO_ATTACKER",
     "AddedCells",
     "Knowledge",
     "PopulationMismatch",
@@ -42,6 +44,8 @@ __all__ = [
     "widen",
     "widen_facts",
 ]
+
+UNKNOWN_TO_ATTACKER = "unknown-to-attacker"  # the code of what needs columns that this attacker does not know
 
 
 @dataclass(frozen=True)
@@ -207,19 +211,25 @@ def _columns_of(view: Public) -> tuple[Any, ...]:
     return shape.names, shape.levels, shape.cuts
 
 
-def unknown_condition(statistic: Statistic, view: Public) -> str:
-    """Why a view does not show which people a release is about; empty if it does."""
+def unknown_condition(statistic: Statistic, view: Public) -> NotDone | None:
+    """Why a view does not show which people a release is about; None if it does."""
     where = statistic.restricted_to
     if not isinstance(where, Condition):
-        return ""
+        return None
     unknown = sorted(where.columns - set(view.names))
     if unknown:
-        return f"{statistic.describe()}: needs {', '.join(unknown)}, which this attacker does not know"
+        return _unknown(statistic, f"needs {', '.join(unknown)}, which this attacker does not know")
     try:
         where.mask(view)
     except InvalidInput as reason:
-        return f"{statistic.describe()}: it is not known who it is about, since the {reason}"
-    return ""
+        return _unknown(statistic, f"it is not known who it is about, since the {reason}")
+    return None
+
+
+def _unknown(what: Statistic | str, reason: str) -> NotDone:
+    """What an attacker with these columns cannot use."""
+    name = what if isinstance(what, str) else what.describe()
+    return NotDone(name, reason, "use", UNKNOWN_TO_ATTACKER)
 
 
 # Sums over what is not known.
@@ -279,7 +289,7 @@ class Restriction:
     public: Public
     chosen: IntArray | None = None
     sums: AddedCells | None = None
-    skipped: tuple[str, ...] = ()
+    skipped: tuple[NotDone, ...] = ()
 
 
 def restrict(release: Release, view: Public) -> Restriction:
@@ -325,11 +335,11 @@ def restrict(release: Release, view: Public) -> Restriction:
         if (rest := statistic.without([name], outline)) is None or rest[1].size < release.values.size
     ]
     what = statistic.describe() if found is None else f"{less:,} values of {statistic.describe()}"
-    reason = f"{what}: needs {', '.join(needed)}, which this attacker does not know"
-    return Restriction(None if found is None else found[0], public, chosen, skipped=(reason,))
+    why = _unknown(what, f"needs {', '.join(needed)}, which this attacker does not know")
+    return Restriction(None if found is None else found[0], public, chosen, skipped=(why,))
 
 
-def nothing(n: int, levels: int, reason: str) -> ReleaseEquations:
+def nothing(n: int, levels: int, why: NotDone) -> ReleaseEquations:
     """No equations: for a release that the attacker cannot use."""
     none = np.zeros(0)
     width = n * (levels if levels > 2 else 1)
@@ -337,7 +347,7 @@ def nothing(n: int, levels: int, reason: str) -> ReleaseEquations:
     alike = np.zeros(n, dtype=np.intp)
     rows = Rows.exact(none)
     return ReleaseEquations(
-        Dense(np.zeros((0, width))), np.zeros(0, np.intp), rows, Exact(), alike, facts, (reason,)
+        Dense(np.zeros((0, width))), np.zeros(0, np.intp), rows, Exact(), alike, facts, (why,)
     )
 
 

@@ -23,6 +23,7 @@ from tellall.audits.sweep import Sweep
 from tellall.audits.verdict import Answer
 from tellall.core import files
 from tellall.core.amounts import counted, digits, level, with_interval
+from tellall.core.not_done import NotDone
 from tellall.core.text import plain_text
 from tellall.people.dataset import Dataset
 from tellall.protections.profile import PrivacyProfile
@@ -192,7 +193,7 @@ def _(attack: Reconstruction) -> Sequence[Block]:
     return [Terms(pairs), *_skipped(attack.skipped), *odd, Paragraph(note, soft=True)]
 
 
-def _skipped(reasons: Sequence[str]) -> list[Block]:
+def _skipped(reasons: Sequence[NotDone]) -> list[Block]:
     return [Bullets([f"No equation from {reason}" for reason in reasons])] if reasons else []
 
 

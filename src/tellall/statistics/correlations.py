@@ -9,6 +9,7 @@ import numpy as np
 
 from tellall.core.checks import one_of
 from tellall.core.errors import invalid
+from tellall.core.not_done import NotDone
 from tellall.linalg.operators.linear_operator import Array, Dense
 from tellall.people.codes import group_rows
 from tellall.people.dataset import Dataset, Outline, Public
@@ -178,7 +179,7 @@ class Correlations(Statistic):
         gain: Array = np.ones(count)
         doubt = np.zeros(count + self.mean + self.variance)
         target: Array
-        skipped: tuple[str, ...] = ()
+        skipped: tuple[NotDone, ...] = ()
         if self.kind == "covariances":
             target = own.copy()
         elif self.variance or self.mean:
@@ -186,7 +187,7 @@ class Correlations(Statistic):
             known = np.isfinite(scale)
             gain = spread * np.hypot(scale if known else 1.0, np.nan_to_num(own) * slope)
             target = own * spread * scale
-            skipped = () if known else ("correlations: no mean or variance shows how much people differ",)
+            skipped = () if known else (_unused("no mean or variance shows how much people differ"),)
         else:
             even = rows / np.where(spread > 0, spread, 1.0)[:, None]
             rows, target, gain, extra, skipped = _without_scale(even, own)
@@ -203,7 +204,12 @@ class Correlations(Statistic):
         return Equations(Dense(rows), target, alike, gain, gain, doubt, floor, skipped)
 
 
-def _without_scale(rows: Array, own: Array) -> tuple[Array, Array, Array, Array, tuple[str, ...]]:
+def _unused(reason: str) -> NotDone:
+    """Why correlations give no equation."""
+    return NotDone("correlations", reason, "use")
+
+
+def _without_scale(rows: Array, own: Array) -> tuple[Array, Array, Array, Array, tuple[NotDone, ...]]:
     """Equations in which the secret's unknown scale cancels, except one that fixes the sign.
 
     Returns rows, targets, gains, further errors, and what gives no equation.
@@ -212,7 +218,7 @@ def _without_scale(rows: Array, own: Array) -> tuple[Array, Array, Array, Array,
     shown = np.where(np.isfinite(own), np.abs(own), -1.0)
     largest = int(shown.argmax())
     if shown[largest] <= 0:
-        return rows, none + np.nan, none + 1, none, ("correlations: none differs from zero",)
+        return rows, none + np.nan, none + 1, none, (_unused("none differs from zero"),)
     known = np.nan_to_num(own)
     out = known[largest] * rows - known[:, None] * rows[largest]
     target = np.where(np.isfinite(own), 0.0, np.nan)

@@ -12,6 +12,7 @@ import numpy as np
 
 from tellall.core.checks import at_least_zero, whole
 from tellall.core.errors import invalid
+from tellall.core.not_done import NotDone
 from tellall.linalg.operators.linear_operator import Array, Dense, IntArray
 from tellall.people.codes import Patterns, group_rows
 from tellall.people.dataset import Dataset, Outline, Public, left_out_note
@@ -398,7 +399,7 @@ class Estimator(Statistic):
         ]
 
 
-def _skipped(models: Models, found: Sequence[ScoreRows], typical: Array) -> tuple[str, ...]:
+def _skipped(models: Models, found: Sequence[ScoreRows], typical: Array) -> tuple[NotDone, ...]:
     """The models that give no equation or fewer, counted by reason."""
     silent = np.split(typical == 0, np.cumsum(models.sizes)[:-1])
     reasons = [
@@ -409,5 +410,6 @@ def _skipped(models: Models, found: Sequence[ScoreRows], typical: Array) -> tupl
     for reason, count in Counter(filter(None, reasons)).items():
         names = [models.name(j) for j, other in enumerate(reasons) if other == reason][:3]
         more = "; ..." if count > 3 else ""
-        out.append(f"{count} of {len(found)} models ({'; '.join(names)}{more}): {reason}")
+        some = f"{count} of {len(found)} models ({'; '.join(names)}{more})"
+        out.append(NotDone(some, reason, "use"))
     return tuple(out)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tellall.core.errors import invalid
+from tellall.core.not_done import NotDone
 from tellall.linalg.operators.compose import Stack
 from tellall.linalg.operators.linear_operator import Array, IntArray
 from tellall.people.dataset import Dataset, Outline, Public
@@ -148,7 +149,8 @@ class Extremes(Statistic):
         typical = float(np.sqrt(np.mean(known**2))) if known.size else 0.0
         floor = min(_EXACT * typical, _FAR) + _DIGITS * typical if typical else _FAR
         many = int((people > 2).sum())
-        skipped = (f"minimum and maximum of {many:,} cells of three people or more: limits, no equations",)
+        some = f"minimum and maximum of {many:,} cells of three people or more"
+        skipped = (NotDone(some, "limits, no equations", "use"),)
         return Equations(
             Stack([cells, cells]),
             target,

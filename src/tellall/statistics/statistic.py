@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from tellall.core.checks import is_whole, whole
 from tellall.core.errors import InvalidInput, invalid
+from tellall.core.not_done import NotDone
 from tellall.linalg.operators.linear_operator import Array, Device, IntArray, LinearOperator
 from tellall.linalg.operators.moments import Packed
 from tellall.people.codes import PACKED
@@ -90,7 +91,7 @@ class Equations:
     reach: Array | float = 1.0
     doubt: Array | float = 0.0
     floor: Array | float = COUNT_FLOOR
-    skipped: tuple[str, ...] = ()
+    skipped: tuple[NotDone, ...] = ()
     numbers: NumberFacts | None = None
 
     def __post_init__(self) -> None:

@@ -199,6 +199,7 @@ def test_wrong_conditions_are_refused_in_a_sentence(where, message):
 
 def test_the_page_of_an_attacker_who_can_use_one_release_only():
     found = ta.audit(people(), plan(known=["sex"]))
+    assert set(found.attackers[0].not_usable) <= set(found.content.not_tested)
     page = render(found.content)
     assert "needs age, which this attacker does not know" in page
 

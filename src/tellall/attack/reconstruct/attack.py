@@ -40,6 +40,7 @@ from tellall.attack.secret import Code, Prior, Real, Secret, leave_undecided, me
 from tellall.core.amounts import digits, percent
 from tellall.core.checks import whole
 from tellall.core.errors import invalid
+from tellall.core.not_done import NotDone
 from tellall.core.shown import InNotebook
 from tellall.evidence.count_tables import name_cell
 from tellall.evidence.evidence import Evidence
@@ -135,7 +136,7 @@ class Reconstruction(InNotebook):
         return judged
 
     @property
-    def skipped(self) -> tuple[str, ...]:
+    def skipped(self) -> tuple[NotDone, ...]:
         """Parts of the releases that the attacker cannot use, and why."""
         return self.evidence.skipped
 

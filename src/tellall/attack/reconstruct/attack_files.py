@@ -282,7 +282,7 @@ def _common(attack: Reconstruction, releases: list[Release], names: list[str], s
         "decoder": attack.decoder,
         "status": str(attack.status),
         "status_codes": attack.status.why,
-        "skipped": tuple(attack.evidence.skipped),
+        "skipped": tuple(map(str, attack.skipped)),
         "notes": tuple(attack.notes),
     }
 

@@ -233,6 +233,22 @@ def test_init_overwrites_nothing_and_finds_a_secret_or_says_so(tellall, people, 
     assert sorted(os.listdir()) == ["n.csv", "people.csv", "people.toml", "sub"]
 
 
+def test_a_column_that_tells_the_secret_is_said_by_init_and_before_an_audit(tellall, tmp_path):
+    rows = "".join(f"{i % 2},{i // 2 % 3},{'yes' if i % 2 else 'no'}\n" for i in range(60))
+    (tmp_path / "told.csv").write_text(f"ward\nnew,town,ill\n{rows}".replace("ward\nnew", '"ward\nnew"'))
+    code, out, err = tellall("init", "told.csv")
+    said = "`ward new` tells `ill` by itself, right about 100.0"
+    assert code == 0
+    assert said in " ".join((out + err).replace("\N{NO-BREAK SPACE}", " ").split())
+    plan = Path("told.toml").read_text(encoding="utf-8")
+    assert f"# {said}" in plan.replace("\N{NO-BREAK SPACE}", " ")
+    assert 'accepted_predictors = ["' in plan
+    code, out, err = tellall("audit", "told.toml", "--no-remedy", "--jobs", "1")
+    shown = " ".join((out + err).replace("\N{NO-BREAK SPACE}", " ").split())
+    assert code == 3
+    assert shown.index(said) < shown.index("REVIEW")
+
+
 def test_odd_column_names_make_a_plan_that_reads(tellall, tmp_path):
     (tmp_path / "odd.csv").write_text(
         'a"b\\c,"new\nline",{x},# no,=1+1,ill\n'

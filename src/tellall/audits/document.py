@@ -67,7 +67,9 @@ _LISTED = 3  # reasons in one sentence
 
 _ASSUMED_OF_AREAS = (
     "Each area is attacked by itself, and its baselines are made from its own people. Totals count each "
-    "person once; their strongest baseline is the one that is right most often over all areas."
+    "person once; their strongest baseline is the one that is right most often over all areas. The row of an "
+    "area is that of the strongest attack there, and the row of all people that of one attack in every area: "
+    "the counts of the areas may add up to more."
 )
 
 

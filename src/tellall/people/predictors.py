@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tellall.core.amounts import percent
+from tellall.core.text import one_line
 from tellall.people.dataset import Dataset
 
 __all__ = ["Predictor", "predictors"]
@@ -19,6 +20,7 @@ _RIGHT = 0.95  # the share of people for whom a column must be right
 _BEYOND = 0.5  # the share of those whom the most common value gets wrong
 _LUCK = 0.01  # the chance that any of so many columns looks like one by luck
 _WORK = 200_000_000  # people × pairs
+_LONGEST = 40  # characters of a column's name in a sentence
 _LOOSE = 4  # times as many cells as people, from which only those with people are counted
 
 Codes = npt.NDArray[np.integer[Any]]
@@ -45,12 +47,13 @@ class Predictor:
     def sentence(self) -> str:
         """What it tells, and what to do."""
         one = len(self.columns) == 1
-        named = " and ".join(f"`{name}`" for name in self.columns)
+        named = " and ".join(f"`{one_line(name, _LONGEST)}`" for name in self.columns)
         verb, alone, them = ("tells", "by itself", "it") if one else ("tell", "together", "one of them")
         accept = "it" if one else "both"
         return (
-            f"{named} {verb} `{self.secret}` {alone}, right about {percent(self.right)} of the people: take "
-            f"{them} out of `public`, or accept {accept} (accepted_predictors)."
+            f"{named} {verb} `{one_line(self.secret, _LONGEST)}` {alone}, right about "
+            f"{percent(self.right)} of the people: take {them} out of `public`, or accept {accept} "
+            "(accepted_predictors)."
         )
 
 

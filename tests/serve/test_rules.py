@@ -8,6 +8,7 @@ import pytest
 
 import tellall as ta
 from tellall import cli
+from tellall.audits import advice
 from tellall.audits.plans.plan import Plan
 from tellall.audits.plans.policy import Policy
 from tellall.core.errors import InvalidInput
@@ -76,7 +77,10 @@ def test_a_policy_holds_for_every_plan_and_makes_audits_void(client):
 def test_what_the_rules_forbid_fails_and_is_not_mended(client, monkeypatch):
     planned(client)
     client.open("policy.toml", b'not_published = ["Marginals"]\n', "/policy")
-    monkeypatch.setattr(worker, "_explained", lambda *_: pytest.fail("looked for a remedy"))
+    for search in ("with_culprits", "with_remedy"):
+        monkeypatch.setattr(advice, search, lambda *_: pytest.fail("looked for a remedy"))
+    for measured in ("_look_closer", "_measure"):
+        monkeypatch.setattr(worker, measured, lambda *_: pytest.fail("measured another protection"))
     worker.run(client.case())
     assert client.case().audit.verdict.word == "fail"
     assert "does not allow" in client.get(f"{client.here}/verdict").text
@@ -127,7 +131,7 @@ def test_a_release_published_before_is_opened_named_and_removed(client, publishe
     assert [one["file"] for one in edits.tables_of(case.plan_text, "published")] == ["published-2.json"]
     assert not (case.folder / "published-1.json").exists()
     assert client.get(f"{client.here}/export/published-1.json").status == 404
-    assert "# Statistics, with their keys:" in case.plan_text  # comments stay
+    assert "# Words: tellall explain." in case.plan_text  # comments stay
 
 
 def test_an_audit_with_another_file_of_the_same_name_is_outdated(client, published):
@@ -203,7 +207,7 @@ def test_attackers_are_added_and_removed(client):
     assert [one.name for one in click(do="unattack", place=1)] == ["neighbour"]
     tables = tomllib.loads(case.plan_text)
     assert [one["name"] for one in tables["releases"]] == ["tables"]
-    assert "# Statistics, with their keys:" in case.plan_text
+    assert "# Words: tellall explain." in case.plan_text
 
 
 def test_the_columns_known_in_a_plan_become_the_first_attacker(client):

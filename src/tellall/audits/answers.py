@@ -151,11 +151,11 @@ def _enough_for_all(release: AreaCalibration, exposed_limit: int | None) -> tupl
 
 
 def _strongest(rows: Iterable[_Row]) -> list[_Row]:
-    """The strongest decoder's row for each protection."""
+    """The strongest decoder's row for each protection; of two as strong, the one that may gain more."""
     worst: dict[str, _Row] = {}
     for row in rows:
         known = worst.get(row.protection)
-        if known is None or row.advantage > known.advantage:
+        if known is None or (row.advantage, row.high) > (known.advantage, known.high):
             worst[row.protection] = row
     return list(worst.values())
 

@@ -73,11 +73,12 @@ def hidden(
     html: Html = None,
     reveal: Unused = False,
 ) -> None:
-    """Say how near anybody comes to the withheld cells of tables, from the tables alone.
+    """Say how near anybody comes to withheld cells of tables.
 
-    A table has a line for each cell, its subtotals and totals among them: a code of every column, a number,
-    and what says whether it is withheld: columns `suppressed` and `primary`, or `status`, or a mark such as x
-    in place of the number. Numbers on withheld lines are the publisher's own: no interval uses them.
+    It needs the tables alone. A table has a line for each cell, its subtotals and totals among them: a code
+    of every column, a number, and what says whether it is withheld: columns `suppressed` and `primary`, or
+    `status`, or a mark such as x in place of the number. Numbers on withheld lines are the publisher's own:
+    no interval uses them.
 
     Hierarchies are files of tau-Argus (.hrc) or CSV with levels and codes; without one, they are found from
     codes that start with others, or from numbers that add up. Tables that share columns are taken together.

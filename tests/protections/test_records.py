@@ -80,7 +80,7 @@ def test_bad_fractions_are_refused(make, fraction):
 def test_edges():
     with pytest.raises(ta.InvalidInput, match="fraction must be"):
         Subsample(0)
-    assert Subsample(1e-9).kept(10) == 1
+    assert Subsample(1e-9).left_of(10) == 1
     with pytest.raises(ta.InvalidInput, match="to swap it"):
         Swapping(0.5).records(ta.Dataset.from_arrays([[0, 1], [1, 0]]))
     assert not Subsample(0.5).law.known  # before there are people

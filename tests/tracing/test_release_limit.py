@@ -1,4 +1,5 @@
 import math
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -258,3 +259,26 @@ def test_allele_counts_are_simulated_as_half_of_them():
 def test_trials_for_a_tiny_rate_are_written_short():
     with pytest.raises(ta.InvalidInput, match="trials must be 1/1e-300 or more"):
         ta.release_limit([0.5], 10, rate=1e-300)
+
+
+def test_laws_and_protections_from_outside_are_asked() -> None:
+    @dataclass(frozen=True)
+    class Even(ta.Gaussian):
+        """An error of one size, up or down."""
+
+        def exceeded(self, share: float) -> tuple[float, float]:
+            return 0.0, self.std
+
+        def scaled(self, factor: float) -> ta.Gaussian:
+            return Even(self.std * abs(factor))
+
+    @dataclass(frozen=True)
+    class Secretive(ta.Protection):
+        @property
+        def law(self) -> ta.Unknown:
+            return ta.Unknown()
+
+    exact = ta.accuracy(None, 100, beta=0.05)
+    assert ta.accuracy(Even(0.1), 100, beta=0.05).alpha == pytest.approx(exact.alpha + 0.1)
+    with pytest.raises(ta.InvalidInput, match="does not fit means of public columns"):
+        ta.accuracy(Secretive(), 100)

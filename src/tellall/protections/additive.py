@@ -56,6 +56,15 @@ class Gaussian(Noise):
     def tail(self, distance: float) -> float:
         return math.erfc(distance / (self.std * math.sqrt(2))) if self.std else float(distance <= 0)
 
+    @property
+    def mean_size(self) -> float:
+        return self.std * math.sqrt(2 / math.pi)
+
+    def exceeded(self, share: float) -> tuple[float, float]:
+        from scipy.special import ndtri
+
+        return share, -self.std * float(ndtri(share / 2))
+
     def scaled(self, factor: float) -> Gaussian:
         return Gaussian(self.std * abs(factor))
 
@@ -95,6 +104,13 @@ class Laplace(Noise):
 
     def tail(self, distance: float) -> float:
         return math.exp(-max(distance, 0.0) / self.scale) if self.scale else float(distance <= 0)
+
+    @property
+    def mean_size(self) -> float:
+        return self.scale
+
+    def exceeded(self, share: float) -> tuple[float, float]:
+        return share, self.scale * math.log(1 / share)
 
     def scaled(self, factor: float) -> Laplace:
         return Laplace(self.scale * abs(factor))

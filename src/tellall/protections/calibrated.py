@@ -69,6 +69,9 @@ class SuLQ(Protection):
     """
 
     filled: ClassVar[tuple[str, ...]] = ("noise",)
+    not_on_means: ClassVar[str] = (
+        "It needs a known sensitivity, which means do not have; give its Gaussian noise instead."
+    )
 
     epsilon: float
     delta: float
@@ -94,6 +97,9 @@ class SuLQ(Protection):
     @property
     def law(self) -> Noise:
         return self.noise or Unknown()
+
+    def on_means(self) -> Noise | None:
+        return self.noise
 
     def perturb(self, values: Array, rng: Rng = None, context: Context | None = None) -> Array:
         if self.noise is None:
@@ -154,6 +160,10 @@ class Trivial(Protection):
     n in a cell. The number of people and the number of cells are all it uses. Values that do not count
     people are published as zero, and so are those that are missing, since that depends on people too.
     """
+
+    not_on_means: ClassVar[str] = (
+        "It publishes nothing about the people, so no accuracy holds and nobody is traced."
+    )
 
     @property
     def law(self) -> Noise:

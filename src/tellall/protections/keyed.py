@@ -55,6 +55,9 @@ class OfAFraction(Protection):
     people: int | None = None
     unit: float = 1.0
 
+    def on_means(self) -> Noise | None:
+        return Exact()  # it changes secrets, counts, or who is there, not the public columns of those who are
+
     def __post_init__(self) -> None:
         object.__setattr__(self, "fraction", share("fraction", self.fraction, zero=self.none_allowed))
         check_count("people", self.people)
@@ -153,6 +156,9 @@ class CellKey(LatticeNoise):
 
     def logpmf(self, x: npt.ArrayLike) -> Array:
         return self.errors.logpmf(x)
+
+    def on_means(self) -> None:
+        return None  # its table of errors is for counts
 
     def scaled(self, factor: float) -> Finite:
         return self.errors.scaled(factor)

@@ -63,5 +63,14 @@ class Corruption(Noise):
         gross = math.log(self.fraction) + Gaussian(self.size).logpdf(away)
         return gross if self.fraction == 1 else np.where(away == 0, np.inf, gross)
 
+    @property
+    def mean_size(self) -> float:
+        return self.fraction * Gaussian(self.size).mean_size
+
+    def exceeded(self, share: float) -> tuple[float, float]:
+        if self.fraction <= share:
+            return self.fraction, 0.0  # so few are hit that each may be off by any amount
+        return share, Gaussian(self.size).exceeded(share / self.fraction)[1]
+
     def scaled(self, factor: float) -> Corruption:
         return Corruption(self.fraction, self.size * abs(factor))

@@ -118,6 +118,16 @@ class Protection(ABC):
         """Whether a cell without people never changes, whatever happens to the others."""
         return False
 
+    not_on_means: ClassVar[str] = "It does not fit means of public columns."  # why its error there is unknown
+
+    def on_means(self) -> Noise | None:
+        """The law of the error of a mean of public columns; None if nobody says, with `not_on_means`."""
+        return None
+
+    def left_of(self, n: int) -> int:
+        """How many of n people are left in what is computed."""
+        return n
+
     def before(self, low: Array, high: Array, step: float) -> tuple[Array, Array]:
         """The least and the largest value that this may have turned into one from ``low`` to ``high``.
 
@@ -274,6 +284,26 @@ class Noise(Protection):
     @property
     def random(self) -> bool:
         return self.std > 0
+
+    @property
+    def biased(self) -> bool:
+        """Whether the mean of the error may differ from zero, though by no more than half the bound."""
+        return False
+
+    @property
+    def mean_size(self) -> float:
+        """The mean of the absolute error, or something that it does not exceed."""
+        return self.std
+
+    def on_means(self) -> Noise | None:
+        return self
+
+    def exceeded(self, share: float) -> tuple[float, float]:
+        """A share, no more than this one above zero, and the size that so few errors exceed.
+
+        By default from the standard deviation, for any law of mean zero (Chebyshev).
+        """
+        return share, self.std / math.sqrt(share)
 
     def spread(self, values: Array, equations: Equations) -> Array:
         """The standard deviation of the error of each published value.

@@ -85,7 +85,7 @@ class Subsample(OfAFraction):
 
     none_allowed: ClassVar[bool] = False
 
-    def kept(self, n: int) -> int:
+    def left_of(self, n: int) -> int:
         """How many of n people are kept."""
         return max(1, int(self.fraction * n + 0.5))
 
@@ -93,7 +93,7 @@ class Subsample(OfAFraction):
     def law(self) -> Noise:
         if self.people is None:
             return Unknown()
-        return SamplingLaw(self.people, self.kept(self.people), self.unit)
+        return SamplingLaw(self.people, self.left_of(self.people), self.unit)
 
     @property
     def random(self) -> bool:
@@ -109,4 +109,4 @@ class Subsample(OfAFraction):
 
     def chosen(self, n: int, rng: Rng = None) -> IntArray:
         """Which of n people are kept, by index."""
-        return np.sort(as_rng(rng).permutation(n)[: self.kept(n)])
+        return np.sort(as_rng(rng).permutation(n)[: self.left_of(n)])

@@ -93,6 +93,14 @@ class Rounding(Noise):
             raise invalid("ties", "left out unless mode is 'nearest'", self.ties)
 
     @property
+    def biased(self) -> bool:
+        return self.mode != "random"
+
+    @property
+    def mean_size(self) -> float:
+        return self.base / 2  # at random, of a value half-way between two multiples
+
+    @property
     def std(self) -> float:
         return self.base / math.sqrt(6.0 if self.random else 12.0)
 

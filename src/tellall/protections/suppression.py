@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from dataclasses import dataclass
 from math import prod
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -99,6 +100,10 @@ class Suppression(Hiding):
     >>> Suppression(5).perturb(np.array([3.0, 8.0])).tolist()
     [nan, 8.0]
     """
+
+    not_on_means: ClassVar[str] = (
+        "A suppressed mean has no accuracy; plan with the number of means that are published."
+    )
 
     below: float
     complementary: bool = False

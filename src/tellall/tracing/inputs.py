@@ -161,8 +161,8 @@ def people_behind(release: Release, n: int | None) -> int | None:
     """Returns how many people the means of a release are over, after subsamples; None if nobody says."""
     people = n if release.shape is None else release.shape.people
     for protection in release.protections:
-        if isinstance(protection, Subsample) and people is not None:
-            people = protection.kept(people)
+        if people is not None:
+            people = protection.left_of(people)
     return people
 
 

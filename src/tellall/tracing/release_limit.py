@@ -127,8 +127,7 @@ def release_limit(
     _check_fits(protections)
     kept = n
     for protection in protections:
-        if isinstance(protection, Subsample):
-            kept = protection.kept(kept)
+        kept = protection.left_of(kept)
     values = tuple(protection for protection in protections if not isinstance(protection, Subsample))
     contribution = contribution_of(attack, n=kept, ploidy=rule.ploidy, alpha=alpha)
     counts = np.unique(np.geomspace(1, most, 121).astype(np.int64))

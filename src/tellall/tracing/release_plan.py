@@ -7,16 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tellall.core.checks import share, whole
-from tellall.core.errors import InvalidInput, invalid
+from tellall.core.errors import invalid
 from tellall.people.attributes.codings import CODINGS
-from tellall.protections.additive import Gaussian, Laplace
-from tellall.protections.calibrated import SuLQ, Trivial
-from tellall.protections.keyed import CellKey, Complement
-from tellall.protections.mixture import Corruption
-from tellall.protections.protection import Exact, Noise, Protection, Sum, as_protections, noise_of
-from tellall.protections.record_changes import Subsample, Swapping
-from tellall.protections.rounding import Rounding
-from tellall.protections.suppression import Suppression
+from tellall.protections.protection import Noise, Protection, Sum, as_protections, noise_of
 from tellall.tracing.strength import Distribution, TracingPlan, strength, tracing_plan
 
 __all__ = [
@@ -92,31 +85,16 @@ def accuracy(
         raise invalid("coding", "'signs', 'bits' or 'genotypes'", coding)
     laws = list[Protection]()
     for protection in as_protections(protect):
-        if isinstance(protection, Subsample):
-            people = protection.kept(people)
-        elif isinstance(protection, SuLQ) and protection.noise is not None:
-            laws.append(protection.noise)
-        elif isinstance(protection, Noise) and not isinstance(protection, CellKey):
-            laws.append(protection)
-        elif not isinstance(protection, Swapping | Complement):
-            raise _no_accuracy(protection)
+        people = protection.left_of(people)
+        error = protection.on_means()
+        if error is None:
+            rule = "one whose effect on a mean is known: noise, rounding, corruption or a subsample"
+            raise invalid("protect", rule, protection, protection.not_on_means)
+        laws.append(error)
     law = noise_of(laws).scaled(1.0 if coding == "signs" else 2.0)
-    tail, error = _tail(law, beta / 2)
+    tail, exceeded = _tail(law, beta / 2)
     sampling = math.sqrt(2 * math.log(2 / (beta - tail)) / (CODINGS[coding].ploidy * people))
-    return Accuracy(min(2.0, _bias(law)), min(2.0, error + sampling), beta, people)
-
-
-def _no_accuracy(protection: Protection) -> InvalidInput:
-    """Returns the error that says why a protection has no accuracy."""
-    rule = "one whose effect on a mean is known: noise, rounding, corruption or a subsample"
-    advice = "It does not fit means of public columns."
-    if isinstance(protection, Suppression):
-        advice = "A suppressed mean has no accuracy; plan with the number of means that are published."
-    elif isinstance(protection, Trivial):
-        advice = "It publishes nothing about the people, so no accuracy holds and nobody is traced."
-    elif isinstance(protection, SuLQ):
-        advice = "It needs a known sensitivity, which means do not have; give its Gaussian noise instead."
-    return invalid("protect", rule, protection, advice)
+    return Accuracy(min(2.0, _bias(law)), min(2.0, exceeded + sampling), beta, people)
 
 
 def _parts(law: Noise) -> tuple[Noise, ...]:
@@ -125,46 +103,18 @@ def _parts(law: Noise) -> tuple[Noise, ...]:
 
 def _bias(law: Noise) -> float:
     """Bounds |E[q] − p|: half the mean size of noise with mean zero, and the bound of rounding."""
-    parts = _parts(law)
-    known = [isinstance(part, Rounding) and part.mode != "random" for part in parts]
     return math.fsum(
-        part.bound if biased else min(part.bound, _mean_size(part)) / 2
-        for part, biased in zip(parts, known, strict=True)
+        part.bound if part.biased else min(part.bound, part.mean_size) / 2 for part in _parts(law)
     )
-
-
-def _mean_size(law: Noise) -> float:
-    """E|noise|, or a bound on it."""
-    if isinstance(law, Gaussian):
-        return law.std * math.sqrt(2 / math.pi)
-    if isinstance(law, Corruption):
-        return law.fraction * law.size * math.sqrt(2 / math.pi)
-    if isinstance(law, Rounding):
-        return law.base / 2  # at random, of a value half-way between two multiples
-    return law.scale if isinstance(law, Laplace) else law.std
 
 
 def _tail(law: Noise, beta: float) -> tuple[float, float]:
     """Returns (b, κ) with P(|noise| > κ) ≤ b ≤ beta; the unbounded parts of a sum share beta."""
-    from scipy.special import ndtri
-
     parts = _parts(law)
+    total = math.fsum(part.bound for part in parts if math.isfinite(part.bound))
     unbounded = [part for part in parts if not math.isfinite(part.bound)]
-    spent, total = 0.0, math.fsum(part.bound for part in parts if math.isfinite(part.bound))
-    for part in unbounded:
-        share = beta / len(unbounded)
-        if isinstance(part, Corruption) and part.fraction <= share:
-            share = part.fraction  # so few are hit that each may be off by any amount
-        elif isinstance(part, Corruption):
-            total += -part.size * float(ndtri(share / part.fraction / 2))
-        elif isinstance(part, Gaussian):
-            total += -part.std * float(ndtri(share / 2))
-        elif isinstance(part, Laplace):
-            total += part.scale * math.log(1 / share)
-        elif not isinstance(part, Exact):
-            total += part.std / math.sqrt(share)  # Chebyshev, for any law of mean zero
-        spent += share
-    return spent, total
+    exceeded = [part.exceeded(beta / len(unbounded)) for part in unbounded]
+    return sum(share for share, _ in exceeded), total + sum(size for _, size in exceeded)
 
 
 @dataclass(frozen=True)

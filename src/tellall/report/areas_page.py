@@ -14,7 +14,7 @@ from tellall.core.amounts import count_of, counted, percent, points, with_interv
 from tellall.report.kit.bars import LimitLine
 from tellall.report.kit.html import bar_figure, laid_out
 from tellall.report.kit.plot import Axis, Figure, Rule, Series
-from tellall.report.releases import Unit, gain_bar
+from tellall.report.release_rows import Unit, gain_bar
 from tellall.report.terminal import aligned
 
 __all__ = [

@@ -9,7 +9,7 @@ from tellall.audits.document import AuditDocument
 from tellall.audits.verdict import Word, area_name
 from tellall.core.amounts import counted, points
 from tellall.report.kit.blocks import Badge, Block, Bullets, Folded, Headed, Line, Listing, Paragraph
-from tellall.report.releases import Unit
+from tellall.report.release_rows import Unit
 
 __all__ = ["attacker_blocks", "attacker_lines", "attackers_view", "differences_view", "rules_view"]
 

@@ -37,7 +37,7 @@ from tellall.report.kit.blocks import (
 from tellall.report.kit.html import laid_out
 from tellall.report.kit.plot import MOST_SERIES, Axis, Figure, Series
 from tellall.report.recorded import plan_blocks, record_blocks
-from tellall.report.releases import Unit, advantage_chart, people_chart, shares
+from tellall.report.release_rows import Unit, advantage_chart, people_chart, shares
 from tellall.report.reliability_chart import trust_blocks, unsettled
 from tellall.report.worked_example import worked_blocks
 

@@ -33,7 +33,7 @@ from tellall.report.kit.blocks import (
     Preformatted,
 )
 from tellall.report.kit.html import bar_figure
-from tellall.report.releases import Unit
+from tellall.report.release_rows import Unit
 
 __all__ = [
     "culprit_blocks",

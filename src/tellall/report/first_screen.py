@@ -9,7 +9,7 @@ from tellall.audits.union import Overall
 from tellall.audits.verdict import Answer
 from tellall.core.amounts import count_of, counted
 from tellall.report.kit.blocks import Badge, Block, Box, Line, Listing, Tile, Tiles
-from tellall.report.releases import advantage_words, counted_heads, release_rows
+from tellall.report.release_rows import advantage_words, counted_heads, release_rows
 
 __all__ = ["answer_blocks", "change_tile", "hurt_tile", "release_blocks", "verdict_answer"]
 

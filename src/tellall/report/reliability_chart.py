@@ -13,7 +13,7 @@ from tellall.core.intervals import clopper_pearson
 from tellall.linalg.solvers.solution import SETTLED
 from tellall.report.kit.blocks import Block, Headed, Line, Listing, Paragraph, Pictures
 from tellall.report.kit.marks import LINE, SLIM, Chart, Mark, Scale, element, stroke, written
-from tellall.report.releases import Unit, shares
+from tellall.report.release_rows import Unit, shares
 
 __all__ = [
     "draw_bins",

@@ -8,7 +8,7 @@ from xml.sax.saxutils import escape, quoteattr
 from tellall.audits.document import AuditDocument
 from tellall.audits.verdict import Verdict
 from tellall.core.text import one_line, plain_text
-from tellall.report.releases import (
+from tellall.report.release_rows import (
     ReleaseRow,
     advantage_words,
     counted_heads,

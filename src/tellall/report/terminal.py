@@ -18,7 +18,7 @@ from tellall.audits.sweep import Sweep, untried_decoders
 from tellall.audits.verdict import Answer
 from tellall.core.amounts import counted, digits, level, percent, unit_of_advantage, with_interval
 from tellall.core.text import TERMINAL, plain_text
-from tellall.report.releases import advantage_words, counted_heads, release_rows
+from tellall.report.release_rows import advantage_words, counted_heads, release_rows
 
 __all__ = [
     "PlainConsole",

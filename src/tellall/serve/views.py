@@ -20,7 +20,7 @@ from tellall.core.curator_key import CuratorKey
 from tellall.core.errors import invalid
 from tellall.people.dataset import Dataset
 from tellall.report.areas_page import AreaLine, worst_in_area
-from tellall.report.releases import Unit, release_rows
+from tellall.report.release_rows import Unit, release_rows
 from tellall.serve.cases import Case, now, plan_from
 from tellall.serve.edits import (
     NUMBERS,

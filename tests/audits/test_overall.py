@@ -208,7 +208,9 @@ def test_a_release_of_an_unknown_kind_is_recorded_beside_the_others(people):
         {
             "name": "medians",
             "reason": "tellall has no statistic of kind 'Quantiles', nor anything like it",
+            "stage": "check",
             "nearest": None,
+            "outcome": "skipped",
         }
     ]
     assert [row["outcome"] for row in document["findings"]] == ["found", "skipped"]

@@ -14,9 +14,10 @@ from tellall.audits.outcome import Outcome
 from tellall.audits.plans.attacker import Attacker
 from tellall.audits.plans.places import places_of, together
 from tellall.audits.plans.plan import Plan
-from tellall.audits.studies import Unanswered, calibrate_plan, sweep_plan
+from tellall.audits.studies import calibrate_plan, sweep_plan
 from tellall.audits.sweep import SweepRow
 from tellall.audits.trial import Planned, Trial
+from tellall.core.not_done import NotDone
 from tellall.core.work import Progress
 
 RNG = np.random.default_rng(1)
@@ -57,7 +58,7 @@ def test_a_calibrated_plan_is_each_statistic_once_or_the_reason_why_not() -> Non
     alone = ta.calibrate(PEOPLE, TABLES, ta.Gaussian, 0.3, rng=3, exposed_limit=PLAN.exposed_limit, **options)
     assert isinstance(tables, ta.Calibration)
     assert tables.as_json() == {"name": tables.name, **alone.as_json()}
-    assert isinstance(means, Unanswered)  # no equation about the secret: said, and the rest goes on
+    assert isinstance(means, NotDone)  # no equation about the secret: said, and the rest goes on
 
 
 def test_an_attacker_is_one_of_a_plan() -> None:

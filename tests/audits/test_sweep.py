@@ -161,7 +161,7 @@ def test_a_protection_that_does_not_fit_is_left_out_with_a_reason() -> None:
         decoders=["least-squares"],
     )
     assert [row.protection for row in found.rows] == ["Gaussian(std=3)"]
-    assert "WalshNoise" in found.skipped[0].protection
+    assert "WalshNoise" in found.skipped[0].name
     assert "left out WalshNoise" in str(found)
     with pytest.raises(ta.InvalidInput, match="protections must be"):
         ta.sweep(PEOPLE, ta.Predicates("xor", ways=3), [ta.WalshNoise(std=2.0)])

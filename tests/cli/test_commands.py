@@ -499,8 +499,15 @@ def test_attack_on_a_folder_of_acro(tellall, tmp_path, monkeypatch):
     document = json.loads(out)
     assert code in (0, 3)
     assert [one["file"] for one in document["releases"]][:2] == ["output_0", "output_1"]
-    assert {"id": "output_10", "reason": "a model of sick, not of ill"} in document["not_read"]
-    assert "Not read: output_10: a model of sick, not of ill" in err
+    reason = "a probit model of sick on intercept, age agrees with the people and says nothing about ill"
+    assert {
+        "name": "output_10",
+        "reason": reason,
+        "code": "takes-no-part",
+        "stage": "read",
+        "outcome": "skipped",
+    } in document["not_read"]
+    assert f"Not read: output_10: {reason}" in " ".join(err.split())
     (tmp_path / "empty").mkdir()
     code, _, err = tellall("attack", "empty", "--public", str(made / "people.csv"))
     assert code == 2

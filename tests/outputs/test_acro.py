@@ -28,7 +28,7 @@ def people():
 def _read(people, folder=HERE / "outputs", **options):
     found = ta.read_acro(folder, people, **options)
     return {output.id: output.release for output in found.outputs}, {
-        one.id: one.reason for one in found.skipped
+        one.name: one.reason for one in found.skipped
     }
 
 

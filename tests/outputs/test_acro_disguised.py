@@ -11,6 +11,7 @@ import pytest
 import tellall as ta
 from tellall.outputs.acro_others import recodings, tells_more
 from tellall.outputs.grids import grid_of_rows
+from tellall.outputs.output_folder import NO_PART
 
 
 @pytest.fixture
@@ -93,7 +94,7 @@ def test_what_says_nothing_takes_no_part(frame, tmp_path):
     }
     people = ta.Dataset.from_frame(frame, secret="ill")
     found = ta.read_acro(_folder(tmp_path / "f", made), people)
-    planned = {one.id: one.planned for one in found.skipped}
+    planned = {one.name: one.code != NO_PART for one in found.skipped}
     # wrong counts and spreads of the secret are for a person to look at
     assert planned == {"counts": False, "means": False, "medians": False, "others": True, "spreads": True}
     assert [output.id for output in found.outputs] == ["read"]
@@ -110,7 +111,7 @@ def test_the_secret_under_another_name_is_no_other_column(frame, tmp_path):
         "read": (pd.crosstab(frame.area, frame.ill), {"fair": {"independent": ["area", "ill"]}}),
     }
     found = ta.read_acro(_folder(tmp_path / "f", made), people)
-    assert [(one.id, one.planned) for one in found.skipped] == [("sums", True)]
+    assert [(one.name, one.code) for one in found.skipped] == [("sums", None)]
     assert "in other words" in found.skipped[0].reason
 
 
@@ -122,7 +123,7 @@ def test_a_file_of_the_analysts_is_read_if_it_counts_the_secret(frame, tmp_path)
     people = ta.Dataset.from_frame(frame, secret="ill")
     found = ta.read_acro(_folder(tmp_path / "f", made), people)
     assert [output.id for output in found.outputs] == ["good"]
-    assert [(one.id, one.planned) for one in found.skipped] == [("bad", True)]
+    assert [(one.name, one.code) for one in found.skipped] == [("bad", None)]
 
 
 def test_totals_that_tell_what_is_hidden_are_kept(frame, tmp_path):

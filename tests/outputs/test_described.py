@@ -97,7 +97,7 @@ def test_hidden_shares_parts_and_models(tmp_path):
     assert np.array_equal(shares.values, ta.publish(PEOPLE, ta.Marginals(2, [["sex"]])).values)
     assert some.where == "sex = 'f'"
     assert model.statistic.blocks == (("sexm",),)
-    assert [one.id for one in found.skipped] == ["gone.csv", "../outside.csv"]
+    assert [one.name for one in found.skipped] == ["gone.csv", "../outside.csv"]
     assert ta.reconstruct(found.releases, PEOPLE.public, "least-squares", proof_effort=0).n == N
 
 
@@ -140,7 +140,7 @@ def test_a_draft_is_read_back(tmp_path):
     (tmp_path / "tables.toml").write_text(text)
     read = read_folder(tmp_path, PEOPLE)
     assert [output.id for output in read.outputs] == ["a.csv", "model.csv"]
-    assert read.skipped[0].id == "b.csv"  # rounded, and the description does not say so yet
+    assert read.skipped[0].name == "b.csv"  # rounded, and the description does not say so yet
     assert load("folder")["title"] == "tellall folder"
 
 
@@ -202,7 +202,7 @@ def test_minima_and_maxima_limit_everybody_and_quantiles_are_not_checked(tmp_pat
     ]
     more = '[[tables]]\nfile = "t.csv"\nname = "both"\nkind = "maxima"\nvalue = "max"\ncount = "min"'
     found = read_described(_folder(tmp_path, *entries, more, secret="income"), EARNERS.public)
-    assert [(one.id, one.planned) for one in found.skipped] == [("median", True), ("both", True)]
+    assert [(one.name, one.code) for one in found.skipped] == [("median", None), ("both", None)]
     assert "no attack uses quantiles" in found.skipped[0].reason
     assert "count must be left out" in found.skipped[1].reason
     exact = ta.publish(EARNERS, ta.Extremes(3, [["region", "ward"]]))
@@ -228,7 +228,7 @@ def test_standard_errors_are_not_checked_where_they_say_more(tmp_path):
     (tmp_path / "i.csv").write_text("term,coef,std err\nconst,0.5,.1\nsexm,-0.03,.1\n")
     models = (("m.csv", "linear"), ("m.csv", "logistic"), ("n.csv", "linear"), ("i.csv", "linear"))
     found = read_described(_folder(tmp_path, *(MODEL.format(*each) for each in models)), PEOPLE)
-    assert [one.id for one in found.skipped] == ["m.csv, standard errors"]  # the others say nothing more
+    assert [one.name for one in found.skipped] == ["m.csv, standard errors"]  # the others say nothing more
     assert len(found.outputs) == 4
     audit = ta.audit(PEOPLE, found)
     assert any("standard errors: not checked" in line for line in audit.document["not_tested"])
@@ -251,7 +251,7 @@ def test_the_usual_standard_errors_of_a_model_of_numbers_are_attacked(tmp_path):
     ):
         entry = "\n".join([MODEL.format(name, "linear"), errors, rounded])
         found = read_described(_folder(tmp_path, amounts, entry, secret="income"), EARNERS)
-        assert [one.id for one in found.skipped] == ids
+        assert [one.name for one in found.skipped] == ids
         if not ids:
             told = found.releases[-1]
             assert told.levels == 0

@@ -172,7 +172,7 @@ def test_damaged_documents_are_named(tmp_path):
     (tmp_path / "b.html").write_text("<p>no table</p>")
     (tmp_path / "c.html").write_text("<table><tr><td colspan=2000 rowspan=2000>" + "x<tr>" * 2000)
     found = read_outputs(tmp_path)
-    reasons = {one.id: one.reason for one in found.skipped}
+    reasons = {one.name: one.reason for one in found.skipped}
     assert "document" in reasons["a.docx"]
     assert "no table" in reasons["b.html"]
     assert "rows of people" in reasons["c.html"]

@@ -247,7 +247,7 @@ def test_what_is_not_read_is_named(tmp_path):
     (tmp_path / "h.csv").symlink_to(tmp_path / "sub" / "g.csv")
     found = read_outputs(tmp_path)
     assert [str(table.source) for table in found.tables] == ["sub/g.csv, lines 1 to 3"]
-    reasons = {one.id: one.reason for one in found.skipped}
+    reasons = {one.name: one.reason for one in found.skipped}
     assert list(reasons) == ["a.png", "b.xyz", "c.csv", "d.xlsx", "e.csv", "f.csv", "h.csv"]
     assert "picture" in reasons["a.png"]
     assert ".xyz" in reasons["b.xyz"]

@@ -9,7 +9,8 @@ import pytest
 
 import tellall as ta
 from tellall.audits.outcome import columns
-from tellall.audits.studies import CalibrationFound, SweepFound, Unanswered
+from tellall.audits.studies import CalibrationFound, SweepFound
+from tellall.core.not_done import NotDone
 from tellall.core.records import read
 from tellall.report.study_figures import calibration_figures, sweep_figures
 from tellall.report.study_page import render_calibration, render_sweep
@@ -35,7 +36,7 @@ def swept() -> SweepFound:
 @pytest.fixture(scope="module")
 def calibrated() -> CalibrationFound:
     found = ta.calibrate(PEOPLE, ta.Marginals(3), ta.Gaussian, 0.3, draws=3)
-    return whole_calibration(found, Unanswered(NASTY, NASTY))
+    return whole_calibration(found, NotDone(NASTY, NASTY))
 
 
 MADE = {"versions": {"numpy": "9"}, "data": NASTY, "seed": 7, "command": NASTY}
@@ -47,7 +48,7 @@ def whole_sweep(found: ta.Sweep) -> SweepFound:
     return written(SweepFound(**MADE, repeats=3, limit=0.05, warning="no guarantee", releases=named))
 
 
-def whole_calibration(found: ta.Calibration, *skipped: Unanswered) -> CalibrationFound:
+def whole_calibration(found: ta.Calibration, *skipped: NotDone) -> CalibrationFound:
     """A calibration as a document, written and read again."""
     return written(
         CalibrationFound(

@@ -57,7 +57,6 @@ __all__ = [
     "AuditDocument",
     "PeopleCounted",
     "PublicColumn",
-    "Unchecked",
     "describe_people",
     "read_audit",
     "worst_first",
@@ -120,15 +119,6 @@ class AttackerFound(Record):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Unchecked(Record):
-    """A planned release of a kind that tellall does not have."""
-
-    name: str
-    reason: str
-    nearest: Annotated[str | None, Meaning("The most similar kind.")] = None
-
-
-@dataclass(frozen=True, kw_only=True)
 class AuditDocument(Record):
     """A whole audit."""
 
@@ -149,7 +139,7 @@ class AuditDocument(Record):
     worst: str | None
     overall: Annotated[Overall | None, Meaning("null: nothing was attacked.")] = None
     findings: tuple[FindingDocument, ...]
-    not_checked: tuple[Unchecked, ...] = ()
+    not_checked: tuple[NotChecked, ...] = ()
     areas: AreasDocument | None = None
     remedy: Annotated[Remedy | None, Meaning("null: nobody looked for one.")] = None
     culprits: Annotated[Culprits | None, Meaning("null: nobody looked.")] = None
@@ -301,9 +291,7 @@ class Audit(WithFigures):
                 *map(_unchecked, self.not_checked),
                 *(one.told(self.plan) for one in self.steps),
             ),
-            not_checked=tuple(
-                Unchecked(name=one.name, reason=one.reason, nearest=one.nearest) for one in self.not_checked
-            ),
+            not_checked=self.not_checked,
             areas=None if self.plan.by is None else area_table(self.plan.by, self.areas, self.judged),
             remedy=self.remedy,
             culprits=self.culprits,
@@ -398,7 +386,7 @@ def _not_usable(findings: Sequence[Finding | Skipped]) -> list[str]:
 
 def _unchecked(one: NotChecked) -> FindingDocument:
     """A planned release of a kind that tellall does not have, as a finding that was skipped."""
-    entry = one.as_json()
+    entry = one.entry()
     skipped = Skipped(Job("alone", one.name, ()), f"not checked: {one.reason}")
     return FindingDocument(
         name=one.name,

@@ -19,6 +19,7 @@ from tellall.audits.plans.plan import Plan
 from tellall.audits.trial import strongest
 from tellall.audits.verdict import JudgedArea, Limits, Verdict, Word, area_name, judge, with_cells
 from tellall.core.amounts import count_of
+from tellall.core.not_done import NotDone
 from tellall.core.reasons import Reason
 from tellall.core.records import ALWAYS, Meaning, Record
 from tellall.core.text import no_formula
@@ -27,7 +28,6 @@ __all__ = [
     "AreaDocument",
     "AreaFinding",
     "AreaFindings",
-    "AreaSkipped",
     "AreasDocument",
     "DecoderFound",
     "Described",
@@ -222,6 +222,11 @@ class Skipped:
         """What the plan calls it."""
         return self.job.name
 
+    @property
+    def not_done(self) -> NotDone:
+        """The attack that was not made, and why."""
+        return NotDone(self.name, self.reason, "attack")
+
     def told(self, plan: Plan) -> FindingDocument:
         """The finding as documents have it."""
         statistic, protect = self.job.described(plan)
@@ -302,15 +307,6 @@ class AreaFindings:
 
 
 @dataclass(frozen=True, kw_only=True)
-class AreaSkipped(Record):
-    """Why an attack on one area was skipped."""
-
-    name: str
-    outcome: Annotated[Literal["skipped"], ALWAYS] = "skipped"
-    reason: str
-
-
-@dataclass(frozen=True, kw_only=True)
 class AreaFinding(CountedInAreas):
     """One attack on one area, or on all: a row of the table of areas."""
 
@@ -354,7 +350,7 @@ class AreaDocument(Record):
     reason: Annotated[str | None, Meaning("Why it was not attacked; null: it was.")] = None
     verdict: Word
     note: str | None = None
-    findings: tuple[AreaFinding | AreaSkipped, ...]
+    findings: tuple[AreaFinding | NotDone, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -418,7 +414,7 @@ def area_csv(rows: Sequence[AreaDocument]) -> str:
             writer.writerow({**known, "reason": row.reason})
         for found in row.findings:
             line = {**known, "release": no_formula(found.name)}
-            if isinstance(found, AreaSkipped):
+            if isinstance(found, NotDone):
                 writer.writerow({**line, "reason": found.reason})
                 continue
             numbers = {"low": found.interval[0], "high": found.interval[1]}
@@ -427,15 +423,15 @@ def area_csv(rows: Sequence[AreaDocument]) -> str:
     return text.getvalue()
 
 
-def _area_row(finding: Finding | Skipped) -> AreaFinding | AreaSkipped:
+def _area_row(finding: Finding | Skipped) -> AreaFinding | NotDone:
     if isinstance(finding, Skipped):
-        return AreaSkipped(name=finding.name, reason=finding.reason)
+        return finding.not_done
     return AreaFinding.of(finding.name, finding.outcome, finding.limits.count)
 
 
 def _told(
-    areas: Sequence[Sequence[AreaFinding | AreaSkipped]], sizes: Sequence[int]
-) -> list[tuple[AreaFinding | AreaSkipped, ...]]:
+    areas: Sequence[Sequence[AreaFinding | NotDone]], sizes: Sequence[int]
+) -> list[tuple[AreaFinding | NotDone, ...]]:
     """The rows of each area with their counts as they may be told."""
     counted = [
         [{name: getattr(row, name, None) for name in ("name", *_GIVEN_AWAY)} for row in rows]

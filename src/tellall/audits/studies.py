@@ -23,6 +23,7 @@ from tellall.audits.study_areas import (
 from tellall.audits.sweep import Sweep, suggest_scales, sweep
 from tellall.audits.trial import Planned
 from tellall.core.errors import InvalidInput, NoAnswer, TellallError, WorkLost
+from tellall.core.not_done import NotDone
 from tellall.core.records import ALWAYS, VERSION, Meaning, Record
 from tellall.core.version import __version__, versions
 from tellall.core.work import Progress
@@ -33,7 +34,6 @@ from tellall.statistics.statistic import Statistic
 __all__ = [
     "CalibrationFound",
     "SweepFound",
-    "Unanswered",
     "Watch",
     "calibrate_plan",
     "shortcomings",
@@ -46,14 +46,6 @@ ExposedLimit = Annotated[
     Meaning("The most people that may be exposed; null: the plan does not say.", unit="people", least=0),
 ]
 Watch = Callable[[str], AbstractContextManager[Progress | None]]  # entered with a name while it is measured
-
-
-@dataclass(frozen=True)
-class Unanswered(Record):
-    """A statistic for which no noise of the family keeps the limit, or none was found."""
-
-    name: str
-    reason: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,7 +84,10 @@ class CalibrationFound(Record):
     max_advantage: Annotated[float, Meaning(above=0)]
     exposed_limit: ExposedLimit = None
     releases: tuple[Calibration | AreaCalibration, ...]
-    skipped: tuple[Unanswered, ...]
+    skipped: Annotated[
+        tuple[NotDone, ...],
+        Meaning("Statistics for which no noise of the family keeps the limit, or none was found."),
+    ]
 
     @property
     def shortcomings(self) -> tuple[str, ...]:
@@ -185,7 +180,7 @@ def calibrate_plan(
     work: Path | None = None,
     watch: Watch = _unwatched,
     **options: Any,
-) -> Iterator[Calibration | AreaCalibration | Unanswered]:
+) -> Iterator[Calibration | AreaCalibration | NotDone]:
     """Each statistic of a plan with its calibration, or with the reason why it has none; for each attacker.
 
     ``options`` are ``draws`` and ``decoders`` of `calibrate`; the rest is as for `sweep_plan`. An error is
@@ -218,7 +213,7 @@ def calibrate_plan(
                 wrong.append(error)
             if len(studies) == 1 or len(wrong) == len(studies):  # the question itself is wrong
                 raise (wrong or [error])[0] from None
-            yield Unanswered(name, str(error))
+            yield NotDone(name, str(error), "calibrate")
             continue
         whom = whom_against(plan, people.secret_name)
         yield replace(found, name=name, warnings=(*found.warnings, *([whom] if whom else ())))

@@ -23,7 +23,7 @@ from tellall.audits.measures.counts import People
 from tellall.audits.measures.disclosure import told_of_areas
 from tellall.audits.outcome import Outcome, add_up
 from tellall.audits.plans.attacker import INSIDER, Attacker
-from tellall.audits.sweep import LeftOut, Sweep, SweepRow, Word, marked, rows_of, sweep
+from tellall.audits.sweep import Sweep, SweepRow, Word, marked, rows_of, sweep
 from tellall.audits.trial import seed_of
 from tellall.audits.verdict import Limits, area_name, sensitive_codes
 from tellall.core.amounts import amount, count_of, counted, digits, points
@@ -536,7 +536,7 @@ def _sweep_of_all(
         untried=tuple(dict.fromkeys(name for one in found for name in one.untried)),
         rows=marked(rows),
         skipped=tuple(
-            LeftOut(one.protection, f"in {count_of(count, 'area')}: {one.reason}")
+            replace(one, reason=f"in {count_of(count, 'area')}: {one.reason}")
             for one, count in skipped.items()
         ),
         outcomes=tuple(outcomes),

@@ -22,6 +22,7 @@ from tellall.core.amounts import counted, digits, percent, unit_of_advantage, wi
 from tellall.core.checks import whole
 from tellall.core.errors import TellallError, invalid
 from tellall.core.jobs import Workers, run
+from tellall.core.not_done import NotDone
 from tellall.core.records import IF_KNOWN, NOT_WRITTEN, Meaning, Record, read
 from tellall.core.shown import WithFigures
 from tellall.core.tasks import Failed, Task
@@ -31,7 +32,6 @@ from tellall.protections.protection import Protection, Rng, as_protections, nois
 from tellall.statistics.statistic import Statistic
 
 __all__ = [
-    "LeftOut",
     "Sweep",
     "SweepRow",
     "Word",
@@ -110,14 +110,6 @@ class SweepRow(SweptLoss, Counted, SweptAttack):
         return self.family, self.scale, self.protection
 
 
-@dataclass(frozen=True)
-class LeftOut(Record):
-    """A protection that could not be measured."""
-
-    protection: str
-    reason: str
-
-
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Sweep(Record, WithFigures):
     """Privacy and utility of protections, a row for each protection and decoder.
@@ -140,7 +132,7 @@ class Sweep(Record, WithFigures):
     ] = False
     untried: Annotated[tuple[str, ...], Meaning("Decoders left out for the time they take.")] = ()
     rows: Annotated[tuple[SweepRow, ...], Meaning(shortest=1)]
-    skipped: tuple[LeftOut, ...] = ()
+    skipped: Annotated[tuple[NotDone, ...], Meaning("Protections that could not be measured.")] = ()
     outcomes: Annotated[tuple[Outcome, ...], NOT_WRITTEN] = ()
 
     @property
@@ -198,7 +190,7 @@ class Sweep(Record, WithFigures):
         marked = [
             f"{line}  *" if row.frontier else line for row, line in zip(self.rows, lines[1:], strict=True)
         ]
-        left_out = [f"left out {one.protection}: {one.reason}" for one in self.skipped]
+        left_out = [f"left out {one.name}: {one.reason}" for one in self.skipped]
         note = "* on the frontier: no other protection here has both less advantage and less error"
         unit = f"advantage in {unit_of_advantage(self.real, self.secret)}"
         untried = untried_decoders(self.untried, self.people)
@@ -288,12 +280,12 @@ def sweep(
         progress(0, len(trials))
     rows: list[SweepRow] = []
     outcomes: list[Outcome] = []
-    skipped: list[LeftOut] = []
+    skipped: list[NotDone] = []
     for done, (choice, trial, found) in enumerate(
         zip(choices, trials, _run_all(trials, tried, workers), strict=True), start=1
     ):
         if isinstance(found, str):
-            skipped.append(LeftOut(choice.name, found))
+            skipped.append(NotDone(choice.name, found, "measure"))
         else:
             std = _std(trial)
             rows += rows_of(choice.family, choice.scale, std, found, limits)
@@ -301,7 +293,7 @@ def sweep(
         if progress:
             progress(done, len(trials))
     if not rows:
-        raise invalid("protections", "some that fit the statistic", skipped[0].protection, skipped[0].reason)
+        raise invalid("protections", "some that fit the statistic", skipped[0].name, skipped[0].reason)
     settled = setting.exact(statistic).statistic
     return Sweep(
         statistic=settled.describe(),

@@ -83,7 +83,8 @@ def calibrate(
     """
     from tellall.audits.families import as_family
     from tellall.audits.plans.asked import How, read_plan
-    from tellall.audits.studies import CalibrationFound, Unanswered, calibrate_plan
+    from tellall.audits.studies import CalibrationFound, calibrate_plan
+    from tellall.core.not_done import NotDone
     from tellall.report.study_page import render_calibration
     from tellall.report.terminal import PlainConsole, talk_console
 
@@ -101,7 +102,7 @@ def calibrate(
         raise invalid("--max-advantage", f"given, in the unit of {people.secret_name}", "nothing")
     context.with_resource(only_writer(out))
     releases: list[tellall.Calibration | tellall.AreaCalibration] = []
-    skipped: list[Unanswered] = []
+    skipped: list[NotDone] = []
     for one in calibrate_plan(
         chosen,
         people,
@@ -114,7 +115,7 @@ def calibrate(
         work=kept_beside(out, "calibrate"),
         watch=watching(talk, quiet=quiet, kept=chosen.by is not None and out is not None),
     ):
-        if isinstance(one, Unanswered):
+        if isinstance(one, NotDone):
             skipped.append(one)
             continue
         releases.append(one)

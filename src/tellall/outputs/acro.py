@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 from tellall.core import files
 from tellall.core.errors import InvalidInput, TellallError, invalid
+from tellall.core.not_done import NotDone
 from tellall.core.text import one_line
 from tellall.outputs.acro_others import SaysNothing, agreeing_model, agreeing_table, recodings, tells_more
 from tellall.outputs.coefficients import INTERCEPTS, read_coefficients, says_all
@@ -27,7 +28,7 @@ from tellall.outputs.commands import Command, columns_of, condition_of, parse_co
 from tellall.outputs.crosstab import amounts_of_grid, release_of_grid
 from tellall.outputs.curves import curve_of_lines
 from tellall.outputs.grids import TOTALS, Grid, grid_of_rows
-from tellall.outputs.output_folder import NotRead, Output, OutputFolder
+from tellall.outputs.output_folder import NO_PART, Output, OutputFolder, errors_not_read, not_read
 from tellall.outputs.printed import TableContext, sort_values
 from tellall.people.dataset import Dataset, Public, as_public
 from tellall.people.labels import label_text
@@ -97,20 +98,24 @@ def read_acro(
     said = dict(where or {})
     copies = recodings(public)
     outputs: list[Output] = []
-    skipped: list[NotRead] = []
+    skipped: list[NotDone] = []
     for entry in entries:
         for name, read in entry.parts(known, threshold, said.get(entry.id)):
             try:
                 made = read()
                 outputs.append(Output(name, made, entry.status, entry.command, tuple(entry.files())))
                 if entry.kind == "regression" and not says_all(made):
-                    skipped.append(NotRead.errors_of(name, _OTHER_ERRORS))
+                    skipped.append(errors_not_read(name, _OTHER_ERRORS))
             except SaysNothing as error:
                 copy = error.column in copies
                 words = f"about {error.column}, which is {known.secret} in other words: not attacked"
-                skipped.append(NotRead(name, one_line(words if copy else str(error), 300), copy))
+                skipped.append(
+                    not_read(name, one_line(words if copy else str(error), 300), None if copy else NO_PART)
+                )
             except TellallError as error:
-                skipped.append(NotRead(name, one_line(str(error), 300), not entry.is_summary()))
+                skipped.append(
+                    not_read(name, one_line(str(error), 300), NO_PART if entry.is_summary() else None)
+                )
     assert known.secret is not None
     made_by = f"ACRO {one_line(document.get('version', 'of unknown version'), 40)}"
     return OutputFolder(

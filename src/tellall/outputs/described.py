@@ -10,13 +10,14 @@ from typing import Annotated, Any, Literal
 
 from tellall.core import files
 from tellall.core.errors import InvalidInput, TellallError, invalid
+from tellall.core.not_done import NotDone
 from tellall.core.records import VERSION, Meaning, Record, read
 from tellall.core.text import one_line, said
 from tellall.outputs.coefficients import read_coefficients, says_all
 from tellall.outputs.crosstab import amounts_of_grid, explained, release_of_grid
 from tellall.outputs.curves import curve_of_lines
 from tellall.outputs.grids import TOTALS, Grid, grid_of_rows
-from tellall.outputs.output_folder import NotRead, Output, OutputFolder
+from tellall.outputs.output_folder import Output, OutputFolder, errors_not_read, not_read
 from tellall.outputs.printed import TableContext, sort_values
 from tellall.people.bands import Bands, ColumnCoding
 from tellall.people.labels import label_text
@@ -119,7 +120,7 @@ def read_described(
         given.public.position(each.column, "bands")
     known = _with_meaning(given, folder, document.tables)
     outputs: list[Output] = []
-    skipped: list[NotRead] = []
+    skipped: list[NotDone] = []
     for entry in document.tables:
         name = one_line(entry.name or entry.file, 80)
         try:
@@ -127,9 +128,9 @@ def read_described(
             release = _read(path, entry, known, told)
             outputs.append(Output(name, release, files=(path,)))
             if entry.kind == "coefficients" and not says_all(release) and _errors_at(path, entry) is not None:
-                skipped.append(NotRead.errors_of(name, _UNREAD))
+                skipped.append(errors_not_read(name, _UNREAD))
         except TellallError as error:
-            skipped.append(NotRead(name, one_line(str(error), 300)))
+            skipped.append(not_read(name, one_line(str(error), 300)))
     assert known.secret is not None
     meaning = known.meaning or ()
     return OutputFolder(tuple(outputs), tuple(skipped), known.secret, meaning, DESCRIPTION, some)

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from tellall.core.amounts import count_of
-from tellall.outputs.output_folder import NotRead, Source
+from tellall.core.not_done import NotDone
+from tellall.outputs.output_folder import Source
 from tellall.people.printed_numbers import Shown, decimal_sign, shown_of
 
 __all__ = ["FittedModel", "FoundOutputs", "FoundTable", "Recorded", "Source"]
@@ -177,7 +178,7 @@ class FoundOutputs:
 
     tables: tuple[FoundTable, ...] = ()
     models: tuple[FittedModel, ...] = ()
-    skipped: tuple[NotRead, ...] = ()
+    skipped: tuple[NotDone, ...] = ()
 
     def __str__(self) -> str:
         found = f"{count_of(len(self.tables), 'table')}, {count_of(len(self.models), 'model')}"

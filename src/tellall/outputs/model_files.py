@@ -8,19 +8,19 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from tellall.core.not_done import NotDone
 from tellall.outputs.delimited import LARGEST_TEXT, delimiter_of, page_of_text
 from tellall.outputs.found import FittedModel, Source
 from tellall.outputs.layout import CellArea, Page
 from tellall.outputs.model_tables import side_by_side, side_by_side_in_text
 from tellall.outputs.model_texts import ModelLines, models_in_lines
 from tellall.outputs.model_words import is_rule
-from tellall.outputs.output_folder import NotRead
 from tellall.outputs.printed_curves import survival_pages
 from tellall.people.sheets import read_text_of
 
 __all__ = ["models_in_text", "models_on_pages", "read_text", "text_blocks"]
 
-Found = Page | FittedModel | NotRead
+Found = Page | FittedModel | NotDone
 _ABOUT_FITS = re.compile(  # lines that statsmodels prints around the coefficients
     r"dep\. variable|dependent variable|no\. observations|model:|method:|df residuals|df model"
     r"|covariance type|omnibus|skew:"

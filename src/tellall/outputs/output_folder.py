@@ -7,11 +7,23 @@ from pathlib import Path
 from typing import Annotated
 
 from tellall.core.amounts import count_of
+from tellall.core.not_done import NotDone
 from tellall.core.records import NOT_WRITTEN, Meaning, Record
 from tellall.people.dataset import Dataset
 from tellall.release.release import Release
 
-__all__ = ["NotRead", "Output", "OutputFolder", "PossibleMeaning", "RecognisedOutput", "Source"]
+__all__ = [
+    "NO_PART",
+    "Output",
+    "OutputFolder",
+    "PossibleMeaning",
+    "RecognisedOutput",
+    "Source",
+    "errors_not_read",
+    "not_read",
+]
+
+NO_PART = "takes-no-part"  # the code of what says nothing, or is not for publishing: nobody has to check it
 
 
 @dataclass(frozen=True)
@@ -96,21 +108,14 @@ class RecognisedOutput(Record):
         return f"{self.source}{said}" + (f" (not checked: {self.reason})" if self.reason else "")
 
 
-@dataclass(frozen=True)
-class NotRead(Record):
-    """An output that was not read as a release, and why; ``planned``: somebody wants to publish it."""
+def not_read(name: str, reason: str, code: str | None = None) -> NotDone:
+    """Returns why an output was not read as a release."""
+    return NotDone(name, reason, "read", code)
 
-    id: str
-    reason: str
-    planned: Annotated[bool, NOT_WRITTEN] = True
 
-    @classmethod
-    def errors_of(cls, model: str, reason: str) -> NotRead:
-        """The standard errors of a linear model, which say how far people are from the line."""
-        return cls(f"{model}, standard errors", reason)
-
-    def __str__(self) -> str:
-        return f"{self.id}: {self.reason}"
+def errors_not_read(model: str, reason: str) -> NotDone:
+    """Returns why standard errors of a linear model were not read: they say how far off it people are."""
+    return not_read(f"{model}, standard errors", reason)
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,7 +165,7 @@ class OutputFolder:
     """
 
     outputs: tuple[Output | RecognisedOutput, ...]
-    skipped: tuple[NotRead, ...]
+    skipped: tuple[NotDone, ...]
     secret: str
     meaning: tuple[str, ...]
     made_by: str = ""
@@ -185,10 +190,10 @@ class OutputFolder:
         return tuple(found)
 
     @property
-    def unread(self) -> tuple[NotRead, ...]:
+    def unread(self) -> tuple[NotDone, ...]:
         """What could not be read, and what was recognised but takes no part although it may say something."""
         left = (
-            NotRead(each.id, each.reason)
+            not_read(each.id, each.reason)
             for each in self.outputs
             if isinstance(each, RecognisedOutput) and not each.read and each.about_secret is not False
         )
@@ -199,6 +204,6 @@ class OutputFolder:
         return replace(dataset, public=dataset.public.only(*self.known))
 
     def __repr__(self) -> str:
-        read, not_read = count_of(len(self.published), "release"), count_of(len(self.unread), "output")
-        found = f"{read} about {self.secret}, {not_read} not read"
+        read, unread = count_of(len(self.published), "release"), count_of(len(self.unread), "output")
+        found = f"{read} about {self.secret}, {unread} not read"
         return f"OutputFolder: {found}"

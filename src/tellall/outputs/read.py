@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from tellall.core.errors import InvalidInput, TellallError, invalid
+from tellall.core.not_done import NotDone
 from tellall.core.text import one_line
 from tellall.outputs.delimited import LARGEST_TEXT, read_delimited
 from tellall.outputs.found import FittedModel, FoundOutputs, FoundTable
@@ -15,7 +16,7 @@ from tellall.outputs.latex_tables import read_latex
 from tellall.outputs.layout import Page, tables_on
 from tellall.outputs.markdown_tables import read_markdown
 from tellall.outputs.model_files import models_in_text, models_on_pages, read_text, text_blocks
-from tellall.outputs.output_folder import NotRead
+from tellall.outputs.output_folder import not_read
 from tellall.outputs.word_tables import read_word
 from tellall.outputs.workbooks import read_workbook
 from tellall.people.sheets import SHEETS, read_text_of
@@ -25,7 +26,7 @@ __all__ = ["ENDINGS_OF_OUTPUTS", "read_outputs"]
 _MOST_FILES = 10_000
 _MOST_OUTPUTS = 10_000
 
-Reader = Callable[[Path, str], Iterable["Page | FittedModel | NotRead"]]
+Reader = Callable[[Path, str], Iterable["Page | FittedModel | NotDone"]]
 
 _READERS: dict[str, Reader] = {
     **dict.fromkeys((".csv", ".tsv", ".tab", ".csv.gz", ".tsv.gz", ".tab.gz"), read_delimited),
@@ -60,7 +61,7 @@ def read_outputs(path: str | Path) -> FoundOutputs:
         return _together(_read_file(root, root.name))
     if not root.is_dir():
         raise invalid("outputs", "a file or a folder that exists", root)
-    found: list[FittedModel | FoundTable | NotRead] = []
+    found: list[FittedModel | FoundTable | NotDone] = []
     for file in _files_below(root):
         found += _read_file(file, file.relative_to(root).as_posix())
         if len(found) > _MOST_OUTPUTS:
@@ -68,12 +69,12 @@ def read_outputs(path: str | Path) -> FoundOutputs:
     return _together(found)
 
 
-def _together(found: Iterable[FittedModel | FoundTable | NotRead]) -> FoundOutputs:
+def _together(found: Iterable[FittedModel | FoundTable | NotDone]) -> FoundOutputs:
     listed = list(found)
     return FoundOutputs(
         tuple(each for each in listed if isinstance(each, FoundTable)),
         tuple(each for each in listed if isinstance(each, FittedModel)),
-        tuple(each for each in listed if isinstance(each, NotRead)),
+        tuple(each for each in listed if isinstance(each, NotDone)),
     )
 
 
@@ -97,16 +98,16 @@ def _ending(file: Path) -> str:
     return "".join(file.suffixes[-2:]).lower() if ending == ".gz" else ending
 
 
-def _read_file(file: Path, name: str) -> Iterator[FittedModel | FoundTable | NotRead]:
+def _read_file(file: Path, name: str) -> Iterator[FittedModel | FoundTable | NotDone]:
     """Yields what a file holds, or why it cannot be read."""
     shown = one_line(name, 200)
     ending = _ending(file)
     read = _READERS.get(ending)
     if file.is_symlink():
-        yield NotRead(shown, "a link to another file: links are not followed")
+        yield not_read(shown, "a link to another file: links are not followed")
     elif read is None:
         kind = f"files ending in {one_line(ending, 20)} are not read" if ending else "of an unknown kind"
-        yield NotRead(shown, _OTHERS.get(ending, kind))
+        yield not_read(shown, _OTHERS.get(ending, kind))
     else:
         nothing = True
         try:
@@ -116,17 +117,17 @@ def _read_file(file: Path, name: str) -> Iterator[FittedModel | FoundTable | Not
                     yield each
         except TellallError as error:
             nothing = False
-            yield NotRead(shown, one_line(str(error), 300))
+            yield not_read(shown, one_line(str(error), 300))
         except OSError as error:
             nothing = False
-            yield NotRead(shown, f"it cannot be opened: {one_line(error.strerror or 'unknown', 80)}")
+            yield not_read(shown, f"it cannot be opened: {one_line(error.strerror or 'unknown', 80)}")
         if nothing:
-            yield NotRead(shown, "no table and no model was found in it")
+            yield not_read(shown, "no table and no model was found in it")
 
 
 def _with_models(
-    file: Path, name: str, ending: str, found: Iterable[Page | FittedModel | NotRead]
-) -> Iterator[Page | FittedModel | NotRead]:
+    file: Path, name: str, ending: str, found: Iterable[Page | FittedModel | NotDone]
+) -> Iterator[Page | FittedModel | NotDone]:
     """Yields the models first: those on pages, and those in parts of a document that are plain text."""
     yield from models_on_pages(list(found))
     if ending in _WITH_TEXT:
@@ -135,12 +136,12 @@ def _with_models(
 
 
 def _outputs_of(
-    found: Page | FittedModel | NotRead, name: str
-) -> Iterator[FittedModel | FoundTable | NotRead]:
+    found: Page | FittedModel | NotDone, name: str
+) -> Iterator[FittedModel | FoundTable | NotDone]:
     if not isinstance(found, Page):
         yield found
         return
     try:
         yield from tables_on(found)
     except InvalidInput as error:
-        yield NotRead(name, one_line(str(error), 300))
+        yield not_read(name, one_line(str(error), 300))

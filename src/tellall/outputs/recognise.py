@@ -10,10 +10,17 @@ from typing import Any
 import numpy as np
 
 from tellall.core.errors import TellallError, invalid
+from tellall.core.not_done import NotDone
 from tellall.core.text import one_line
 from tellall.outputs.found import FoundOutputs, FoundTable
 from tellall.outputs.model_releases import RecognisedModel, recognise_models
-from tellall.outputs.output_folder import NotRead, OutputFolder, PossibleMeaning, RecognisedOutput, Source
+from tellall.outputs.output_folder import (
+    OutputFolder,
+    PossibleMeaning,
+    RecognisedOutput,
+    Source,
+    not_read,
+)
 from tellall.outputs.read import read_outputs
 from tellall.outputs.releases import NoRelease, releases_of, speaks_of_secret
 from tellall.outputs.search import ACCEPTED, Fitted, Found, Limits, search
@@ -90,7 +97,7 @@ def recognise(
     view = replace(people, public=people.public.only(*columns))
     listed: list[RecognisedOutput] = []
     releases: list[Release] = []
-    beside: list[NotRead] = []
+    beside: list[NotDone] = []
     for each in recognised:
         record, more = each.with_releases(view, done, len(releases))
         releases += record.made
@@ -123,9 +130,9 @@ class _Recognised:
 
     def with_releases(
         self, people: Dataset, declared: Sequence[Protection], start: int
-    ) -> tuple[RecognisedOutput, tuple[NotRead, ...]]:
+    ) -> tuple[RecognisedOutput, tuple[NotDone, ...]]:
         """The record with its releases, or why there are none; and what in it is not attacked."""
-        record, made, beside = self.record, list[Release](), list[NotRead]()
+        record, made, beside = self.record, list[Release](), list[NotDone]()
         if not record.read:
             return record, ()
         try:
@@ -135,7 +142,7 @@ class _Recognised:
                 made, reasons = releases_of(self.fitted, people, declared)
                 if not made:
                     raise NoRelease("; ".join(reasons))
-                beside = [NotRead(f"{record.source}, beside", reason) for reason in reasons]
+                beside = [not_read(f"{record.source}, beside", reason) for reason in reasons]
         except (NoRelease, TellallError) as reason:
             return replace(record, read=False, reason=one_line(str(reason), 300)), ()
         places = tuple(range(start, start + len(made)))

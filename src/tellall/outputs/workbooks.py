@@ -6,10 +6,11 @@ import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from tellall.core.not_done import NotDone
 from tellall.core.text import one_line
 from tellall.outputs.found import Source
 from tellall.outputs.layout import MOST_CELLS, CellArea, Page
-from tellall.outputs.output_folder import NotRead
+from tellall.outputs.output_folder import not_read
 from tellall.people.sheet_faults import column_number
 from tellall.people.sheets import read_book
 
@@ -18,11 +19,11 @@ __all__ = ["area_of", "column_letters", "read_workbook"]
 _RANGE = re.compile(r"([A-Z]{1,3})([1-9]\d{0,6})(?::([A-Z]{1,3})([1-9]\d{0,6}))?")
 
 
-def read_workbook(file: Path, name: str) -> Iterator[Page | NotRead]:
+def read_workbook(file: Path, name: str) -> Iterator[Page | NotDone]:
     """Yields a page for every sheet with something in it, or why it cannot be read."""
     for sheet in read_book(file, MOST_CELLS):
         if sheet.unread:
-            yield NotRead(str(Source(name, one_line(sheet.name))), one_line(sheet.unread, 300))
+            yield not_read(str(Source(name, one_line(sheet.name))), one_line(sheet.unread, 300))
         elif any(value is not None for line in sheet.lines for value in line):
             merged = tuple(area for text in sheet.merged for area in [area_of(text)] if area is not None)
             place = _place_on(name, one_line(sheet.name))

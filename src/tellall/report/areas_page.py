@@ -8,9 +8,10 @@ from statistics import median
 from typing import Any
 
 from tellall.audits.document import AuditDocument
-from tellall.audits.findings import AreaDocument, AreaFinding, AreasDocument, AreaSkipped
+from tellall.audits.findings import AreaDocument, AreaFinding, AreasDocument
 from tellall.audits.verdict import Limits, Word, area_name
 from tellall.core.amounts import count_of, counted, percent, points, with_interval
+from tellall.core.not_done import NotDone
 from tellall.report.kit.bars import LimitLine
 from tellall.report.kit.html import bar_figure, laid_out
 from tellall.report.kit.plot import Axis, Figure, Rule, Series
@@ -171,9 +172,7 @@ def _why_not(row: AreaDocument) -> str | None:
     """Why an area, or something in it, was not attacked; None where all was."""
     if row.reason is not None:
         return row.reason
-    return (
-        "; ".join(f"{one.name}: {one.reason}" for one in row.findings if isinstance(one, AreaSkipped)) or None
-    )
+    return "; ".join(f"{one.name}: {one.reason}" for one in row.findings if isinstance(one, NotDone)) or None
 
 
 def _line(name: str, row: AreaLine) -> list[str]:

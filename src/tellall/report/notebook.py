@@ -247,7 +247,7 @@ def _(found: Sweep) -> Sequence[Block]:
     ]
     head = ["protection", "verdict", "off by" if found.real else "right", "advantage [95 %]", "sensitive"]
     about = f"{found.statistic}, {found.people:,} people. * no other here has less advantage and less error."
-    left = [f"Left out {one.protection}: {one.reason}" for one in found.skipped]
+    left = [f"Left out {one.name}: {one.reason}" for one in found.skipped]
     return [
         Listing("Protections", [*head, "error"], lines, about),
         *([Bullets(left)] if left else []),

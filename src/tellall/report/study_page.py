@@ -98,7 +98,7 @@ def _swept_blocks(release: Sweep, found: SweepFound) -> Iterator[Block]:
     for figure in sweep_figures(release, limit=limit, exposed_limit=most):
         yield Drawn(laid_out(figure))
     yield Headed("Every protection", _protection_blocks(release))
-    left = [f"Left out: {one.protection}. {one.reason}" for one in release.skipped]
+    left = [f"Left out: {one.name}. {one.reason}" for one in release.skipped]
     if release.untried:
         left.append(
             "Decoders not tried, because they would take too long for this many people: "

@@ -109,7 +109,7 @@ def sweep_text(release: Sweep, limit: float, exposed_limit: int | None) -> list[
     unit = unit_of_advantage(real, release.secret)
     notes = [
         f"{_SWEPT} Advantage in {unit}.",
-        *(f"Left out {one.protection}: {one.reason}" for one in release.skipped),
+        *(f"Left out {one.name}: {one.reason}" for one in release.skipped),
         *untried_decoders(release.untried, release.people),
     ]
     table = judged_table(head, rows)

@@ -11,11 +11,12 @@ import numpy as np
 
 from tellall.attack.reconstruct.attack import Reconstruction, reconstruct
 from tellall.core.errors import InvalidInput, invalid
+from tellall.core.not_done import NotDone
 from tellall.core.records import ALWAYS, IF_KNOWN, VERSION, Meaning, Record
 from tellall.core.version import __version__
 from tellall.evidence.count_tables import name_cell
 from tellall.outputs.folders import read_folder
-from tellall.outputs.output_folder import NotRead, OutputFolder
+from tellall.outputs.output_folder import OutputFolder
 from tellall.people.bands import Bands
 from tellall.people.dataset import Dataset
 from tellall.people.readers import read_table
@@ -75,7 +76,7 @@ class AttackOnNumbers(AttackFound):
     spread: Annotated[float, Meaning("The standard deviation over people.")]
     median_std: Annotated[float, Meaning("How far off the estimates are, by the median over people.")]
     known_to_a_tenth: Annotated[int, Meaning("People known to within a tenth of the spread.")]
-    not_read: tuple[NotRead, ...] = ()
+    not_read: tuple[NotDone, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,7 +93,7 @@ class AttackOnValues(AttackFound):
     possible: Annotated[str, Meaning("How many secrets fit, in words; empty: not known.")]
     contradiction: tuple[ClashingValue, ...]
     cannot_be_told_apart: int
-    not_read: tuple[NotRead, ...] = ()
+    not_read: tuple[NotDone, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -176,7 +177,7 @@ def attack_files(
         As for `reconstruct`.
     """
     paths = [Path(path) for path in releases]
-    names, skipped = [path.name for path in paths], list[NotRead]()
+    names, skipped = [path.name for path in paths], list[NotDone]()
     if any(path.is_dir() for path in paths):
         people, folder = _folder(paths, Path(public), secret, bands, may_include=may_include)
         loaded = list(folder.releases)

@@ -11,7 +11,7 @@ from tellall.audits.plans.plan import Plan
 from tellall.audits.plans.policy import Policy
 from tellall.core.errors import invalid
 from tellall.outputs.folders import columns_used, likely_secret, read_folder
-from tellall.outputs.output_folder import OutputFolder
+from tellall.outputs.output_folder import NO_PART, OutputFolder
 from tellall.people.dataset import Dataset
 from tellall.people.readers import read_table
 
@@ -43,11 +43,11 @@ class Asked:
         some = any(one.may_include for one in self.plan.attackers)
         found = read_folder(folder, self.people, bands=self.plan.bands, may_include=some)
         if all_columns is not None:
-            harmless = {one.id: one for one in all_columns.skipped if not one.planned}
-            found = replace(found, skipped=tuple(harmless.get(one.id, one) for one in found.skipped))
+            harmless = {one.name: one for one in all_columns.skipped if one.code == NO_PART}
+            found = replace(found, skipped=tuple(harmless.get(one.name, one) for one in found.skipped))
         together: dict[tuple[bool, str], list[str]] = {}
         for one in found.skipped:
-            together.setdefault((one.planned, one.reason), []).append(one.id)
+            together.setdefault((one.code != NO_PART, one.reason), []).append(one.name)
         for (planned, reason), ids in together.items():  # a line for each reason, not for each output
             tell(f"{'Not read' if planned else 'Takes no part'}: {', '.join(ids)}: {reason}")
         return Asked(self.people, self.plan.with_outputs(found), found)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from tellall.audits.measures.revealing_cells import USUAL_RULES, CellRules
 from tellall.audits.plans.attacker import INSIDER, Attacker
@@ -26,11 +26,12 @@ from tellall.audits.trial import Planned
 from tellall.audits.verdict import Limits, sensitive_codes
 from tellall.core import files
 from tellall.core.errors import TellallError, invalid
+from tellall.core.not_done import NotDone, Stage
 from tellall.core.reasons import Reason
-from tellall.core.records import VERSION, outdated, read
+from tellall.core.records import NOT_WRITTEN, VERSION, Meaning, outdated, read
 from tellall.core.text import one_line, said
 from tellall.core.work import Progress
-from tellall.outputs.output_folder import OutputFolder
+from tellall.outputs.output_folder import NO_PART, OutputFolder
 from tellall.people import readers
 from tellall.people.areas import FEWEST, split, values_as_text
 from tellall.people.bands import Bands, ColumnCoding
@@ -49,24 +50,21 @@ __all__ = ["ALL_TOGETHER", "NotChecked", "Plan"]
 
 
 @dataclass(frozen=True)
-class NotChecked:
+class NotChecked(NotDone):
     """A planned release that tellall cannot compute, so that nobody knows what it gives away.
 
     Attributes
     ----------
     statistic, protect
-        What the plan says about it.
-    reason
-        What tellall does not have.
+        What the plan says about it; nothing of an output that could not be read.
     nearest
         The nearest kind that tellall has; None if nothing is near.
     """
 
-    name: str
-    statistic: Mapping[str, Any]
-    protect: tuple[Mapping[str, Any], ...]
-    reason: str
-    nearest: str | None
+    stage: Stage = "check"
+    nearest: Annotated[str | None, Meaning("The most similar kind.")] = None
+    statistic: Annotated[Mapping[str, Any], NOT_WRITTEN] = field(default_factory=dict)
+    protect: Annotated[tuple[Mapping[str, Any], ...], NOT_WRITTEN] = ()
 
     @classmethod
     def of(cls, name: str, statistic: Mapping[str, Any], protect: Any) -> NotChecked | None:
@@ -79,10 +77,10 @@ class NotChecked:
                 near = catalogue.nearest_kind(what, kind)
                 like = ", nor anything like it" if near is None else f"; the nearest is {near}"
                 reason = f"tellall has no {what} of kind '{short(kind)}'{like}"
-                return cls(name or short(kind), statistic, listed, reason, near)
+                return cls(name or short(kind), reason, nearest=near, statistic=statistic, protect=listed)
         return None
 
-    def as_json(self) -> dict[str, Any]:
+    def entry(self) -> dict[str, Any]:
         """The release as the plan writes it."""
         return {
             "name": self.name,
@@ -279,7 +277,7 @@ class Plan:
         attackers = self.attackers
         if folder.may_include:
             attackers = tuple(replace(one, may_include=True) for one in attackers)
-        unread = tuple(NotChecked(one.id, {}, (), one.reason, None) for one in folder.unread if one.planned)
+        unread = tuple(NotChecked(one.name, one.reason) for one in folder.unread if one.code != NO_PART)
         return replace(
             self,
             releases=_with_different_names([*self.releases, *given]),
@@ -357,7 +355,13 @@ class Plan:
         if near:
             why = [reason and f"{reason}{_if_it_is_a_number(dataset)}" for reason in why]
         unfit = [
-            NotChecked(entry.name, plain["statistic"], tuple(plain["protect"]), reason, near)
+            NotChecked(
+                entry.name,
+                reason,
+                nearest=near,
+                statistic=plain["statistic"],
+                protect=tuple(plain["protect"]),
+            )
             for entry, reason in zip(self.releases, why, strict=True)
             if reason and (plain := entry.as_json())
         ]
@@ -443,7 +447,7 @@ class Plan:
             ],
             "releases": [
                 *(entry.as_json() for entry in self.releases if not entry.source),
-                *(entry.as_json() for entry in self.not_checked),
+                *(one.entry() for one in self.not_checked),
             ],
         }
 

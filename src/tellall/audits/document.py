@@ -40,7 +40,7 @@ from tellall.audits.verdict import (
     with_rules,
 )
 from tellall.core import files
-from tellall.core.amounts import count_of
+from tellall.core.amounts import count_of, some_of
 from tellall.core.errors import invalid
 from tellall.core.locks import claimed
 from tellall.core.reasons import Reason
@@ -48,6 +48,7 @@ from tellall.core.records import ALWAYS, VERSION, Meaning, Record, read
 from tellall.core.shown import WithFigures, page_of
 from tellall.core.version import __version__, versions
 from tellall.evidence.view import UNKNOWN_TO_ATTACKER
+from tellall.outputs.output_folder import RecognisedOutput
 from tellall.people.dataset import Dataset
 from tellall.protections.protection import is_random
 
@@ -63,6 +64,7 @@ __all__ = [
 ]
 
 _LISTED = 3  # reasons in one sentence
+_LISTED_COLUMNS = 6
 
 _ASSUMED_OF_AREAS = (
     "Each area is attacked by itself, and its baselines are made from its own people. Totals count each "
@@ -147,6 +149,9 @@ class AuditDocument(Record):
     rules: Annotated[ComparedRules | None, Meaning("null: no table of sums.")] = None
     cells: Annotated[tuple[Reason, ...], Meaning("Why cells of numbers of any release do not pass.")] = ()
     attackers: Annotated[tuple[AttackerFound, ...], Meaning("The worst first; none: one who knows all.")] = ()
+    outputs: Annotated[
+        tuple[RecognisedOutput, ...], Meaning("Outputs that exist already, as they were found.")
+    ] = ()
     published_too: Annotated[tuple[str, ...], Meaning("What releases reveal besides their values.")]
     assumed: tuple[str, ...]
     not_tested: tuple[str, ...]
@@ -230,11 +235,19 @@ class Audit(WithFigures):
         If the attacks pass but a cell that the p % rule passes does not hold, a person has to decide; so they
         have if a public column tells the secret by itself, which is said first.
         """
-        return with_predictors(with_rules(self.attacks, self.rules), self.predictors)
+        verdict = with_predictors(with_rules(self.attacks, self.rules), self.predictors)
+        unknown = () if self.plan.outputs is None else self.plan.outputs.assumed_unknown
+        if not unknown or not self.plan.releases:
+            return verdict
+        listed = some_of(unknown, _LISTED_COLUMNS)
+        said = f"An outsider is taken not to know {listed}."
+        return replace(verdict, sentence=f"{verdict.sentence} {said}")
 
     @cached_property
     def attacks(self) -> Verdict:
         """The verdict by the attacks on people alone."""
+        if self.plan.outputs is not None and not self.plan.releases and not self.not_checked:
+            return Verdict(f"None of the outputs says anything about {self.data.secret}.")
         if self.plan.forbidden:
             said = f"The policy does not allow {', '.join(self.plan.forbidden)}."
             return Verdict(said, (Reason("policy", said),))
@@ -299,6 +312,7 @@ class Audit(WithFigures):
             rules=self.rules,
             cells=self.cells,
             attackers=self.attackers,
+            outputs=() if self.plan.outputs is None else self.plan.outputs.records,
             published_too=tuple(_published_too(self.plan, self.data)),
             assumed=(*_assumed(self.plan, self.data), *([_ASSUMED_OF_AREAS] if by_area else ())),
             not_tested=(

@@ -103,10 +103,11 @@ _EXAMPLES: dict[Callable[..., None], tuple[str, ...]] = {
     demo: ("tellall demo", "tellall demo --json > demo.json", "tellall demo --seed 7"),
     init: ("tellall init people.csv", "tellall init people.csv --secret diagnosis"),
     audit: (
+        "tellall audit outputs --data people.csv --secret ill",
         "tellall audit people.toml",
         "tellall audit people.toml --json > audit.json",
         "tellall audit counties.toml --jobs 4",
-        "tellall audit --acro outputs --data people.csv --secret diagnosis",
+        "tellall audit tables.xlsx --data people.csv --secret ill --published earlier.csv",
         "tellall audit people.toml --device cuda",
     ),
     check: (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import shlex
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -20,23 +20,19 @@ from tellall.cli.options import (
     PlanSeed,
     Quiet,
     Reveal,
-    announce,
     check_folder,
     check_out,
     emit,
-    kept_beside,
-    only_writer,
-    reading,
-    tell_assumed,
-    write_secret,
 )
-from tellall.core.errors import TellallError, invalid
+from tellall.cli.outputs_asked import OutputsGiven
+from tellall.core.errors import TellallError
 from tellall.core.exits import DONE, FAILED, UNSETTLED
+from tellall.core.reasons import WORDS
+from tellall.core.records import VERSION
 
 if TYPE_CHECKING:
-    from tellall.audits.plans.asked import Asked, How, Tell
-    from tellall.audits.plans.policy import Policy
-    from tellall.audits.plans.record import Origin
+    from tellall.audits.plans.asked import Asked, How
+    from tellall.report.terminal import PlainConsole
 
 __all__ = [
     "EXIT_CODES",
@@ -45,23 +41,50 @@ __all__ = [
 
 EXIT_CODES = {"pass": DONE, "fail": FAILED, "review": UNSETTLED}
 
-Plan = Annotated[
+What = Annotated[
     Path | None,
     typer.Argument(
-        metavar="[PLAN.toml]",
-        help="The plan; tellall init writes one. Not needed with --acro.",
+        metavar="[WHAT]",
+        help="A file or a folder of outputs, or a plan (.toml; tellall init writes one).",
         show_default=False,
     ),
 ]
 Acro = Annotated[
     Path | None,
-    typer.Option("--acro", metavar="FOLDER", help="Attack the outputs that ACRO wrote, as they are."),
+    typer.Option("--acro", metavar="FOLDER", help="The same as WHAT; with a plan, outputs beside it."),
 ]
 Secret = Annotated[
+    list[str] | None,
+    typer.Option("--secret", help="For outputs: the column to protect; repeat for an audit of each."),
+]
+Public = Annotated[
     str | None,
     typer.Option(
-        "--secret", help="With --acro: the column to protect; by default what most outputs are about."
+        "--public",
+        metavar="A,B,...",
+        help="For outputs: the columns that an outsider knows. Default: those that outputs are made of.",
     ),
+]
+Published = Annotated[
+    list[Path] | None,
+    typer.Option("--published", metavar="FILE", help="For outputs: what went out before; repeat for more."),
+]
+Protect = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--protect",
+        metavar="{ kind = ... }",
+        help="For outputs: what was done to them at random, as a plan writes it.",
+    ),
+]
+Confirm = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--confirm", metavar="OUTPUT=NUMBER", help="For an output that may be several things: the right one."
+    ),
+]
+SavePlan = Annotated[
+    Path | None, typer.Option("--save-plan", metavar="PLAN.toml", help="For outputs: also write a plan.")
 ]
 PolicyFile = Annotated[
     Path | None,
@@ -97,10 +120,15 @@ OutFolder = Annotated[
 
 def audit(
     context: typer.Context,
-    plan: Plan = None,
+    what: What = None,
     data: Data = None,
     acro: Acro = None,
     secret: Secret = None,
+    public: Public = None,
+    published: Published = None,
+    protect: Protect = None,
+    confirm: Confirm = None,
+    save_plan: SavePlan = None,
     as_json: AsJson = False,
     seed: PlanSeed = None,
     quiet: Quiet = False,
@@ -120,23 +148,23 @@ def audit(
     decision: Decision = False,
     key: Key = None,
 ) -> None:
-    """Attack everything a plan would publish; write the verdict.
+    """Attack outputs, or everything a plan would publish; write the verdict.
 
-    With by = "COLUMN" in the plan, every value of that column is an area of its own. The page shows the worst
-    areas and all people together. Finished areas are kept in the output folder: after a stop, or a change in
-    some areas, only the missing ones are computed.
+    WHAT is a file or a folder of outputs: tables in CSV, Excel, HTML, Markdown, LaTeX or Word files, printed
+    models, what ACRO wrote. Each is recognised by computing it again from the people in --data, and said in a
+    sentence. What cannot be recognised is listed with the reason. An outsider is taken to know the columns
+    that outputs are made of; --public says otherwise.
 
-    With --acro FOLDER the outputs in it are attacked as they are, with those of the plan if there is one.
-    Without a plan the attacker is assumed to know the columns that the outputs are made of. The output folder
-    then also holds results.json, which ACRO's viewer reads. Outputs that could not be read are listed with
-    the reason.
+    Or WHAT is a plan. With by = "COLUMN" in it, every value of that column is an area of its own. The page
+    shows the worst areas and all people together. Finished areas are kept in the output folder: after a stop,
+    or a change in some areas, only the missing ones are computed.
 
     where = "sex = 'f'" in a release says which people it is about. Releases about different people are solved
     together. known, known_people and known_secrets say what an attacker knows, may_include that nobody knows
     who of the people is in the releases (--may-include: for every attacker). [[attackers]] lists several; the
     page shows the worst first. [[published]] lists files published before, judged together with the new ones.
 
-    If the plan does not pass, the verdict is written first. Then tellall looks for the cheapest change of the
+    If a plan does not pass, the verdict is written first. Then tellall looks for the cheapest change of the
     plan that passes, and for what each part of the plan gives away; both are added to the page.
 
     How long the rest takes is said once the first attack is made. Whatever stops the command, the same
@@ -144,128 +172,71 @@ def audit(
     memory than is free is not started. The message says how much and what would need less. --force starts it
     anyway.
 
-    Exit codes: 0 below the plan's limits, 1 above one, 2 bad input or usage, too much memory, or nothing that
-    can be attacked, 3 a person has to decide. tellall --help has the others.
+    Exit codes: 0 below the limits, 1 above one, 2 bad input or usage, too much memory, or nothing that can be
+    attacked, 3 a person has to decide. tellall --help has the others.
     """
-    from tellall import audit as run
-    from tellall.audits.audit import reveal as name_people
     from tellall.audits.plans.asked import How
-    from tellall.audits.plans.places import places_of
     from tellall.audits.plans.policy import Policy
-    from tellall.audits.withheld import mostly_withheld
-    from tellall.cli.audited import AuditShown, Signing, write_acro_record, write_summaries
+    from tellall.cli.audited import AuditRun, Signing
     from tellall.core.jobs import Workers
     from tellall.linalg.operators.linear_operator import find_device
     from tellall.report.terminal import talk_console
 
-    talk = talk_console(quiet=quiet)
-    folder = out or Path(f"{_name(plan, acro, context)}-audit")
+    outputs, plan = _what(what, acro, context)
+    given = OutputsGiven.of(secret, public, published, protect, confirm, save_plan)
+    run = AuditRun(
+        talk_console(quiet=quiet),
+        How(data, seed, drop_gaps, kind, may_include),
+        Workers(jobs or 1, cluster),
+        find_device(device).name,
+        Signing(key, wanted=decision),
+        rules=None if policy is None else Policy.read(policy),
+        policy=policy,
+        markdown=markdown,
+        junit=junit,
+        reveal=reveal,
+        quiet=quiet,
+        remedy=not no_remedy,
+        force=force,
+    )
+    folder = out or Path(f"{(plan or outputs or Path()).resolve().stem}-audit")
     check_folder(folder)
     check_out(markdown, "--markdown")
     check_out(junit, "--junit")
-    signing = Signing(key, wanted=decision)
-    rules = None if policy is None else Policy.read(policy)
-    how = How(data, seed, drop_gaps, kind, may_include)
-    asked = _asked(plan, acro, secret, how, talk.print)
-    signing.check_people(asked.plan.data_file(data))
-    asked = asked.under(rules).attackable(talk.print).on(find_device(device).name)
-    people, chosen = asked.people, asked.plan
-    # a device's memory holds one attack
-    workers = Workers(1 if jobs < 0 and chosen.device != "cpu" else jobs or 1, cluster)
-    if not force:
-        _refuse_too_much(asked)
-    for one in chosen.tells_secret(people):  # said before anything is attacked
-        talk.print(one.sentence)
-    context.with_resource(only_writer(folder))
-    shown = AuditShown(folder, talk, people.n, by_area=chosen.by is not None, quiet=quiet)
-    result = shown.watch(
-        lambda: run(
-            people,
-            chosen,
-            processes=workers.processes,
-            device=chosen.device,
-            cluster=cluster,
-            work=folder / ".work" if chosen.by is None else kept_beside(folder),
-            name=(data or Path(chosen.data)).name,
-            command=_again(asked, plan, acro, policy, how),
-            remedy=acro is None and not no_remedy,
-            record=_origin(asked, plan, policy, rules),
-            judged=shown.show,
-            stage=shown.stage,
-        )
-    )
-    if asked.outputs is not None:
-        write_acro_record(result, asked.outputs.made_by, folder, talk)
-    if result.remedy is None:
-        for line in mostly_withheld(places_of(people, chosen), chosen.releases, chosen.seed):
-            talk.print(line)
-    write_summaries(result, markdown, junit, talk)
-    if record := signing.write(result, asked, plan, folder, rules):
-        talk.print(f"The record to be signed is {record}", soft_wrap=True)
-    tell_assumed(people.assumed, talk)
-    announce(folder / "report.html", talk)
-    if reveal:
-        marked = write_secret(folder / "people", name_people(people, chosen))
-        talk.print(f"The people named are in {marked}", soft_wrap=True)
-    emit(result.document, as_json=as_json, out=None)
-    if result.worst is None:
-        raise TellallError(f"nothing in the plan could be attacked. {result.unattacked}")
-    raise typer.Exit(EXIT_CODES[result.verdict.word])
+    found = []
+    for place, asked in _asked(plan, outputs, given, folder, run.how, run.talk):
+        found.append(run.judge(asked, plan, outputs, place, context))
+    several = {"schema_version": VERSION, "document": "audits", "audits": [one.document for one in found]}
+    emit(found[0].document if len(found) == 1 else several, as_json=as_json, out=None)
+    judged = [each.verdict.word for each in found if each.worst is not None or each.verdict.word == "pass"]
+    if not judged:
+        raise TellallError(f"nothing could be attacked. {found[0].unattacked}")
+    worst = max(judged, key=WORDS.index)
+    if worst == "pass" and len(judged) < len(found):  # about one of the secrets nothing is known
+        worst = "review"
+    raise typer.Exit(EXIT_CODES[worst])
 
 
-def _name(plan: Path | None, acro: Path | None, context: typer.Context) -> str:
-    """What the audit is called: after its plan, else after the folder of outputs."""
-    if plan is None and acro is None:
-        context.fail("PLAN.toml must be given, or --acro FOLDER")
-    return plan.stem if plan is not None else (acro or Path()).resolve().name
+def _what(what: Path | None, acro: Path | None, context: typer.Context) -> tuple[Path | None, Path | None]:
+    """The outputs and the plan: what is given is a plan by its ending."""
+    is_plan = what is not None and what.suffix.lower() == ".toml"
+    if what is None and acro is None:
+        context.fail("WHAT must be given: a file or a folder of outputs, or a plan")
+    if what is not None and acro is not None and not is_plan:
+        context.fail("WHAT and --acro must not both be outputs")
+    return (acro if is_plan else what or acro), (what if is_plan else None)
 
 
-def _asked(plan: Path | None, acro: Path | None, secret: str | None, how: How, tell: Tell) -> Asked:
-    """What is attacked: a plan, outputs, or both."""
-    from tellall.audits.plans.asked import audit_of_outputs, audit_of_plan
+def _asked(
+    plan: Path | None, outputs: Path | None, given: OutputsGiven, folder: Path, how: How, talk: PlainConsole
+) -> Iterator[tuple[Path, Asked]]:
+    """Yields what is attacked, a plan, outputs or both, and the folder of its page."""
+    from tellall.audits.plans.asked import audit_of_plan
 
-    if secret is not None and (acro is None or plan is not None):
-        raise invalid("--secret", "left out with a plan, which names it", secret)
     if plan is None:
-        assert acro is not None
-        return audit_of_outputs(acro, secret, how, tell)
-    found = audit_of_plan(plan, how, tell)
-    return found if acro is None else found.with_outputs(acro, tell)
-
-
-def _refuse_too_much(asked: Asked) -> None:
-    """Refuses an audit that takes too much memory, and says what would need less."""
-    from tellall.audits.plans.memory_needed import memory_of
-
-    needed = memory_of(asked.plan, asked.people, asked.plan.device)
-    if not needed.fits:
-        raise invalid(
-            "the audit",
-            "expected to fit into memory",
-            needed,
-            "Fewer people (a sample, or areas: by), fewer columns, or tables of fewer columns need less; "
-            "--force starts it anyway.",
-        )
-
-
-def _again(asked: Asked, plan: Path | None, acro: Path | None, policy: Path | None, how: How) -> str:
-    """The command that makes the audit again."""
-    files = [("", plan), ("--acro", acro), ("--policy", policy)]
-    given = [word for option, path in files if path is not None for word in (option, path.name) if word]
-    given += reading(drop_gaps=how.drop_gaps, kind=how.kind)
-    given += ["--may-include"] if how.may_include else []
-    given += ["--seed", str(asked.plan.seed)]
-    given += [] if asked.plan.device == "cpu" else ["--device", asked.plan.device]
-    return shlex.join(["tellall", "audit", *given])
-
-
-def _origin(asked: Asked, plan: Path | None, policy: Path | None, rules: Policy | None) -> Origin:
-    """When the audit is made, and of which files."""
-    from tellall.audits.plans.record import record_of
-
-    return record_of(
-        None if plan is None else plan.read_bytes(),
-        name="plan" if plan is None else plan.name,
-        hashes=None if policy is None or rules is None else {policy.name: rules.sha256},
-        published=asked.plan.published_files,
-    )
+        assert outputs is not None
+        yield from given.audits(outputs, folder, how, talk)
+        return
+    given.refuse_with_plan()
+    found = audit_of_plan(plan, how, talk.print)
+    yield folder, found if outputs is None else found.with_outputs(outputs, talk.print)

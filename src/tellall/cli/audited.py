@@ -2,22 +2,42 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from time import monotonic
 
+from typer import Context
+
 from tellall.audits.advice import StageName
+from tellall.audits.audit import audit, reveal
 from tellall.audits.document import Audit
-from tellall.audits.plans.asked import Asked
+from tellall.audits.plans.asked import Asked, How
+from tellall.audits.plans.places import places_of
 from tellall.audits.plans.policy import Policy, decision
+from tellall.audits.plans.record import Origin
 from tellall.audits.remedy import most_attacks
-from tellall.cli.options import Stopped, progress_bar, resumable, time_words
+from tellall.audits.withheld import mostly_withheld
+from tellall.cli.options import (
+    Stopped,
+    announce,
+    kept_beside,
+    only_writer,
+    progress_bar,
+    reading,
+    resumable,
+    tell_assumed,
+    time_words,
+    write_secret,
+)
 from tellall.core import files
 from tellall.core.curator_key import CuratorKey
 from tellall.core.errors import TellallError, invalid
+from tellall.core.jobs import Workers
 from tellall.core.text import one_line
 from tellall.core.work import Progress
 from tellall.report import summary
@@ -26,7 +46,7 @@ from tellall.report.areas_page import audit_lines
 from tellall.report.attackers import attacker_lines
 from tellall.report.terminal import PlainConsole, audit_text
 
-__all__ = ["AuditShown", "Signing", "write_acro_record", "write_summaries"]
+__all__ = ["AuditRun", "AuditShown", "Signing", "write_acro_record", "write_summaries"]
 
 _GOES_ON = "the same command goes on with the search"
 _LONG = 120.0  # seconds of a search that are announced
@@ -117,6 +137,75 @@ class AuditShown:
                 shutil.rmtree(kept, ignore_errors=True)
 
 
+@dataclass(frozen=True)
+class AuditRun:
+    """How the command audits: where it talks, what it may use, and what it writes beside the page."""
+
+    talk: PlainConsole
+    how: How
+    workers: Workers
+    device: str
+    signing: Signing
+    rules: Policy | None
+    policy: Path | None
+    markdown: Path | None
+    junit: Path | None
+    reveal: bool
+    quiet: bool
+    remedy: bool
+    force: bool
+
+    def judge(
+        self, asked: Asked, plan: Path | None, outputs: Path | None, folder: Path, context: Context
+    ) -> Audit:
+        """The audit, its page and its other files written."""
+        self.signing.check_people(asked.plan.data_file(self.how.data))
+        asked = asked.under(self.rules).attackable(self.talk.print).on(self.device)
+        people, chosen = asked.people, asked.plan
+        if not self.force:
+            _refuse_too_much(asked)
+        for one in chosen.tells_secret(people):  # said before anything is attacked
+            self.talk.print(one.sentence)
+        context.with_resource(only_writer(folder))
+        shown = AuditShown(folder, self.talk, people.n, by_area=chosen.by is not None, quiet=self.quiet)
+        one_by_one = self.workers.processes < 0 and chosen.device != "cpu"  # a device holds one attack
+        result = shown.watch(
+            lambda: audit(
+                people,
+                chosen,
+                processes=1 if one_by_one else self.workers.processes,
+                device=chosen.device,
+                cluster=self.workers.cluster,
+                work=folder / ".work" if chosen.by is None else kept_beside(folder),
+                name=(self.how.data or Path(chosen.data)).name,
+                command=_again(asked, plan, outputs, self.policy, self.how),
+                remedy=self.remedy and outputs is None,
+                record=_origin(asked, plan, self.policy, self.rules),
+                judged=shown.show,
+                stage=shown.stage,
+            )
+        )
+        self._write(result, asked, plan, folder)
+        return result
+
+    def _write(self, result: Audit, asked: Asked, plan: Path | None, folder: Path) -> None:
+        """Writes what there is beside the page, and says where everything is."""
+        talk, people, chosen = self.talk, asked.people, asked.plan
+        if asked.outputs is not None and asked.outputs.made_by:
+            write_acro_record(result, asked.outputs.made_by, folder, talk)
+        if result.remedy is None:
+            for line in mostly_withheld(places_of(people, chosen), chosen.releases, chosen.seed):
+                talk.print(line)
+        write_summaries(result, self.markdown, self.junit, talk)
+        if record := self.signing.write(result, asked, plan, folder, self.rules):
+            talk.print(f"The record to be signed is {record}", soft_wrap=True)
+        tell_assumed(people.assumed, talk)
+        announce(folder / "report.html", talk)
+        if self.reveal:
+            marked = write_secret(folder / "people", reveal(people, chosen))
+            talk.print(f"The people named are in {marked}", soft_wrap=True)
+
+
 class Signing:
     """The record of a decision, with checks of the files under the curator's key if there is one."""
 
@@ -171,3 +260,46 @@ def write_summaries(audit: Audit, markdown: Path | None, junit: Path | None, tal
 def _short(path: Path) -> str:
     """A file as a record names it: with the folder it is in."""
     return f"{path.parent.name}/{path.name}".lstrip("/")
+
+
+def _refuse_too_much(asked: Asked) -> None:
+    """Refuses an audit that takes too much memory, and says what would need less."""
+    from tellall.audits.plans.memory_needed import memory_of
+
+    needed = memory_of(asked.plan, asked.people, asked.plan.device)
+    if not needed.fits:
+        raise invalid(
+            "the audit",
+            "expected to fit into memory",
+            needed,
+            "Fewer people (a sample, or areas: by), fewer columns, or tables of fewer columns need less; "
+            "--force starts it anyway.",
+        )
+
+
+def _again(asked: Asked, plan: Path | None, outputs: Path | None, policy: Path | None, how: How) -> str:
+    """The command that makes the audit again."""
+    if plan is None:
+        assert outputs is not None
+        assert how.data is not None
+        given = [outputs.name, "--data", how.data.name, "--secret", asked.plan.secret]
+    else:
+        given = [plan.name, *([] if outputs is None else ["--acro", outputs.name])]
+    given += [] if policy is None else ["--policy", policy.name]
+    given += reading(drop_gaps=how.drop_gaps, kind=how.kind)
+    given += ["--may-include"] if how.may_include else []
+    given += ["--seed", str(asked.plan.seed)]
+    given += [] if asked.plan.device == "cpu" else ["--device", asked.plan.device]
+    return shlex.join(["tellall", "audit", *given])
+
+
+def _origin(asked: Asked, plan: Path | None, policy: Path | None, rules: Policy | None) -> Origin:
+    """When the audit is made, and of which files."""
+    from tellall.audits.plans.record import record_of
+
+    return record_of(
+        None if plan is None else plan.read_bytes(),
+        name="plan" if plan is None else plan.name,
+        hashes=None if policy is None or rules is None else {policy.name: rules.sha256},
+        published=asked.plan.published_files,
+    )

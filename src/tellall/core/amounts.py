@@ -16,6 +16,7 @@ __all__ = [
     "percent",
     "points",
     "signed",
+    "some_of",
     "unit_of_advantage",
     "with_interval",
 ]
@@ -123,3 +124,15 @@ def count_of(count: float, noun: str, plural: str = "") -> str:
     ('1 area', '3,142 people', '0.3 people')
     """
     return f"{counted(count)} {noun if count == 1 else plural or noun + 's'}"
+
+
+def some_of(names: Sequence[str], most: int) -> str:
+    """The first of some names, and how many more there are.
+
+    Examples
+    --------
+    >>> some_of(["age", "sex"], 3), some_of(["age", "sex", "town", "pay"], 2)
+    ('age, sex', 'age, sex and 2 more')
+    """
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more

@@ -26,7 +26,7 @@ from tellall.protections.protection import Protection
 from tellall.release import catalogue
 from tellall.release.release import Release
 
-__all__ = ["DESCRIPTION", "coefficient_columns", "is_described", "read_described"]
+__all__ = ["DESCRIPTION", "coefficient_columns", "described_secret", "is_described", "read_described"]
 
 DESCRIPTION = "tables.toml"
 _LARGEST = 2**20
@@ -92,6 +92,11 @@ class Description(Record):
 def is_described(folder: Path) -> bool:
     """Whether a folder has a description of its tables."""
     return (folder / DESCRIPTION).is_file()
+
+
+def described_secret(folder: Path) -> str | None:
+    """The secret that the description of a folder names; None if it names none."""
+    return _description(folder / DESCRIPTION).secret or None
 
 
 def read_described(

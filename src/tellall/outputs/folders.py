@@ -8,19 +8,12 @@ from typing import Any
 
 from tellall.core.errors import invalid
 from tellall.outputs.acro import RESULTS, is_acro, read_acro, shared_variable
-from tellall.outputs.described import DESCRIPTION, is_described, read_described
+from tellall.outputs.described import DESCRIPTION, described_secret, is_described, read_described
 from tellall.outputs.output_folder import OutputFolder
 from tellall.people.bands import Bands
 from tellall.people.dataset import Public
-from tellall.statistics.cell_counts import CellCounts
-from tellall.statistics.cells import CellNumbers
-from tellall.statistics.conditions import Condition
-from tellall.statistics.estimators import Estimator
-from tellall.statistics.marginals import Marginals, Tables
-from tellall.statistics.printed_cells import PrintedCells
-from tellall.statistics.statistic import Statistic
 
-__all__ = ["columns_used", "likely_secret", "read_folder"]
+__all__ = ["columns_used", "is_read_as_described", "read_folder", "secret_of_folder"]
 
 
 def read_folder(
@@ -43,30 +36,21 @@ def read_folder(
     raise invalid("folder", rule, folder, "tellall init FOLDER drafts one.")
 
 
-def likely_secret(folder: Path, names: Sequence[str]) -> str:
-    """The column that most outputs of a folder are about."""
-    found = shared_variable(folder, names)
-    if found is None:
-        raise invalid("--secret", "given, since the outputs do not say what they are about", "nothing")
-    return found
+def is_read_as_described(path: Path) -> bool:
+    """Whether a folder says what its outputs are: ACRO wrote it, or it has a description."""
+    return path.is_dir() and (is_acro(path) or is_described(path))
+
+
+def secret_of_folder(path: Path, names: Sequence[str]) -> str | None:
+    """The column that a folder says its outputs are about: its description, or most of ACRO's commands."""
+    if not path.is_dir():
+        return None
+    if is_acro(path):
+        return shared_variable(path, names)
+    return described_secret(path) if is_described(path) else None
 
 
 def columns_used(folder: OutputFolder, public: Public) -> list[str]:
     """The public columns that the outputs are made of."""
-    found = [name for release in folder.releases for name in _columns(release.statistic, public)]
-    return list(dict.fromkeys(found))
-
-
-def _columns(statistic: Statistic, public: Public) -> list[str]:
-    where = statistic.restricted_to
-    if where is not None:
-        chosen = where.columns if isinstance(where, Condition) else ()
-        return [*_columns(statistic.of_all, public), *sorted(chosen)]
-    if isinstance(statistic, Estimator):
-        terms = [term for terms in statistic.models(public).terms for term in terms]
-        return [public.names[index] for term in terms for index in term.columns]
-    if isinstance(statistic, CellCounts | PrintedCells):
-        return list(statistic.columns)
-    if isinstance(statistic, Marginals | Tables | CellNumbers):
-        return [str(name) for names in statistic.attributes or () for name in names]
-    return list(public.names)
+    used = set().union(*(release.statistic.columns_used(public) for release in folder.releases))
+    return [name for name in public.names if name in used]

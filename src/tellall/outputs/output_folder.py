@@ -140,6 +140,12 @@ class Output:
     command: str = ""
     files: tuple[Path, ...] = ()
 
+    @property
+    def record(self) -> RecognisedOutput:
+        """What is known of it."""
+        words = self.release.statistic.describe()
+        return RecognisedOutput(Source(self.id), words, read=True, about_secret=True)
+
 
 @dataclass(frozen=True, eq=False)
 class OutputFolder:
@@ -198,6 +204,18 @@ class OutputFolder:
             if isinstance(each, RecognisedOutput) and not each.read and each.about_secret is not False
         )
         return (*self.skipped, *left)
+
+    @property
+    def records(self) -> tuple[RecognisedOutput, ...]:
+        """What is known of every output: those that were read, in their order, then the others."""
+        found = [each if isinstance(each, RecognisedOutput) else each.record for each in self.outputs]
+        lost = (
+            RecognisedOutput(
+                Source(each.id), reason=each.reason, about_secret=None if each.planned else False
+            )
+            for each in self.skipped
+        )
+        return (*found, *lost)
 
     def people(self, dataset: Dataset) -> Dataset:
         """These people with the columns that an outsider is taken to know, as the releases need them."""

@@ -31,7 +31,7 @@ from tellall.people.printed_numbers import shown_of
 from tellall.protections.protection import Protection, as_protections
 from tellall.release.release import Release
 
-__all__ = ["recognise"]
+__all__ = ["recognise", "with_earlier"]
 
 _MOST_MEANINGS = 3
 
@@ -113,6 +113,22 @@ def recognise(
         known=known,
         assumed_unknown=unknown,
     )
+
+
+def with_earlier(found: FoundOutputs, files: Sequence[Path]) -> FoundOutputs:
+    """Outputs together with those in files that went out before, whose names say so."""
+    for file in files:
+        before = read_outputs(file)
+        tables = tuple(replace(one, source=_earlier(one.source)) for one in before.tables)
+        models = tuple(replace(one, source=_earlier(one.source)) for one in before.models)
+        found = FoundOutputs(
+            (*found.tables, *tables), (*found.models, *models), (*found.skipped, *before.skipped)
+        )
+    return found
+
+
+def _earlier(source: Source) -> Source:
+    return replace(source, file=f"{source.file} (published)")
 
 
 @dataclass(frozen=True, eq=False)

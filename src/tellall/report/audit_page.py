@@ -20,6 +20,7 @@ from tellall.report.area_blocks import audited_area_blocks
 from tellall.report.attackers import attacker_blocks
 from tellall.report.causes import culprit_blocks, remedy_blocks, who_blocks
 from tellall.report.first_screen import answer_blocks, release_blocks
+from tellall.report.found_outputs import output_blocks
 from tellall.report.glossary import legend
 from tellall.report.kit.blocks import (
     Badge,
@@ -171,6 +172,7 @@ SECTIONS = (
     Section("verdicts", "", release_blocks),
     Section("remedy", "What to change, and what it costs", remedy_blocks),
     Section("who", "Who is exposed", who_blocks),
+    Section("outputs", "The outputs", output_blocks),
     Section("culprits", "What gives them away", culprit_blocks),
     Section("areas", "Area by area", audited_area_blocks),
     Section("attackers", "Who attacks", attacker_blocks),

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from tellall.audits.plans.attacker import INSIDER
+from tellall.audits.plans.draft import look_at
 from tellall.audits.plans.plan import Plan
 from tellall.audits.plans.policy import Policy
+from tellall.audits.trial import Planned
 from tellall.core.errors import invalid
-from tellall.outputs.folders import columns_used, likely_secret, read_folder
+from tellall.outputs.folders import columns_used, is_read_as_described, read_folder
 from tellall.outputs.output_folder import NO_PART, OutputFolder
-from tellall.people.dataset import Dataset
+from tellall.outputs.read import read_outputs
+from tellall.outputs.recognise import recognise, with_earlier
+from tellall.people.dataset import Dataset, unknown_name
 from tellall.people.readers import read_table
+from tellall.protections.protection import Protection
+from tellall.release.release import Release
 
-__all__ = ["Asked", "How", "Tell", "audit_of_outputs", "audit_of_plan", "read_plan"]
+__all__ = ["Asked", "How", "SaidOfOutputs", "Tell", "audit_of_outputs", "audit_of_plan", "read_plan"]
 
 Tell = Callable[[str], object]
 
@@ -71,6 +78,31 @@ class Asked:
 
 
 @dataclass(frozen=True)
+class SaidOfOutputs:
+    """What the person who asks says about outputs, beside what these show.
+
+    Attributes
+    ----------
+    secret
+        The column that nobody should learn about a person.
+    public
+        The columns that an outsider is taken to know; None: those that outputs are made of.
+    protect
+        What was done to the numbers at random.
+    confirm
+        For outputs that may be several things the number of the right one, by source.
+    published
+        Files with what went out before, saved by tellall or outputs too.
+    """
+
+    secret: str
+    public: tuple[str, ...] | None = None
+    protect: tuple[Protection, ...] = ()
+    confirm: Mapping[str, int] = field(default_factory=dict)
+    published: tuple[Path, ...] = ()
+
+
+@dataclass(frozen=True)
 class How:
     """How people are read and attacked: what stands above a plan, or in its place."""
 
@@ -92,9 +124,6 @@ def read_plan(path: Path, how: How, tell: Tell) -> Plan:
     if not plan.releases:
         rule = "given with a kind of statistic and protection that tellall has"
         raise invalid("releases", rule, ", ".join(one.reason for one in plan.not_checked))
-    attackers = plan.attackers
-    if how.may_include:
-        attackers = tuple(replace(one, may_include=True) for one in attackers)
     return replace(
         plan,
         seed=plan.seed if how.seed is None else how.seed,
@@ -112,25 +141,39 @@ def audit_of_plan(path: Path, how: How, tell: Tell) -> Asked:
     return Asked(plan.dataset(how.data), plan)
 
 
-def audit_of_outputs(folder: Path, secret: str | None, how: How, tell: Tell) -> Asked:
-    """What the audit of a folder of outputs attacks, with the secret that most of them are about.
+def audit_of_outputs(what: Path, said: SaidOfOutputs, how: How, tell: Tell) -> Asked:
+    """What the audit of outputs attacks: those that say something about the secret.
 
-    The attacker is assumed to know the columns that the outputs are made of.
+    They are recognised by computing them again from the people. Folders that ACRO wrote, or that have a
+    description, are read as these say.
     """
     if how.data is None:
-        raise invalid("--data", "given with --acro if there is no plan", "nothing")
+        raise invalid("--data", "given: outputs are recognised from the people in it", "nothing")
     table = read_table(how.data)
-    names = [str(name) for name in (table if isinstance(table, dict) else table.columns)]
-    chosen = likely_secret(folder, names) if secret is None else secret
-    everything = Dataset.from_frame(table, secret=chosen, drop_gaps=how.drop_gaps, kind=how.kind)
-    found = read_folder(folder, everything, may_include=how.may_include)
-    if not found.published:
-        reasons = "; ".join(map(str, found.skipped[:3])) or "no outputs"
-        raise invalid("--acro", "a folder with an output that can be read", "none", f"Not read: {reasons}")
-    public = columns_used(found, everything.public)
-    tell(f"The secret is {chosen}; the attacker knows {', '.join(public)}.")
-    people = Dataset.from_frame(table, secret=chosen, public=public, drop_gaps=how.drop_gaps, kind=how.kind)
-    attackers = (replace(INSIDER, may_include=how.may_include),)
+    readable = _readable(table, said.secret, tell)
+    everything = Dataset.from_frame(
+        table, secret=said.secret, public=readable, drop_gaps=how.drop_gaps, kind=how.kind
+    )
+    described = is_read_as_described(what)
+    if described:
+        folder = read_folder(what, everything, may_include=how.may_include)
+        known = said.public or tuple(columns_used(folder, everything.public))
+        folder = replace(folder, known=known, assumed_unknown=_without(everything.public.names, known))
+    else:
+        before = [path for path in said.published if not _is_saved(path)]
+        found = with_earlier(read_outputs(what), before)
+        protect, confirm = said.protect or None, said.confirm
+        folder = recognise(found, everything, public=said.public, protect=protect, confirm=confirm)
+        folder = replace(folder, may_include=how.may_include)
+    if not folder.outputs:
+        reasons = "; ".join(map(str, folder.skipped[:3])) or "no outputs"
+        raise invalid("WHAT", "outputs that can be read", str(what), f"Not read: {reasons}")
+    used = columns_used(folder, everything.public)
+    columns = [name for name in everything.public.names if name in {*folder.known, *used}]
+    public = everything.public.only(*columns) if columns else everything.public
+    people = replace(everything, public=public)
+    told = None if set(columns) <= set(folder.known) else folder.known
+    attackers = (replace(INSIDER, may_include=how.may_include, known=told),)
     plan = Plan(
         (),
         data=how.data.name,
@@ -141,4 +184,36 @@ def audit_of_outputs(folder: Path, secret: str | None, how: How, tell: Tell) -> 
         drop_gaps=how.drop_gaps,
         kind=how.kind,
     )
-    return Asked(people, plan).with_outputs(folder, tell, found)
+    earlier = [
+        Planned.published(f"{path.stem} (published)", Release.load(path), path.name)
+        for path in said.published
+        if _is_saved(path)
+    ]
+    plan = replace(plan, releases=tuple(earlier))
+    if not described:
+        return Asked(people, plan.with_outputs(folder), folder)
+    asked = Asked(people, plan).with_outputs(what, tell, folder)
+    assert asked.outputs is not None
+    named = replace(asked.outputs, known=folder.known, assumed_unknown=folder.assumed_unknown)
+    return replace(asked, plan=replace(asked.plan, outputs=named), outputs=named)
+
+
+def _without(names: Sequence[str], some: Sequence[str]) -> tuple[str, ...]:
+    return tuple(name for name in names if name not in some)
+
+
+def _is_saved(path: Path) -> bool:
+    """Whether a file is a release that tellall saved."""
+    return path.suffix.lower() in (".json", ".parquet")
+
+
+def _readable(table: Any, secret: str, tell: Tell) -> list[str]:
+    """The columns beside the secret that can be read; says why others cannot."""
+    names = [str(name) for name in (table if isinstance(table, dict) else table.columns)]
+    if secret not in names:
+        raise unknown_name("--secret", secret, names)
+    looks = [look_at(name, table[name]) for name in names if name != secret]
+    for look in looks:
+        if look.kind == "unreadable":
+            tell(f"Left out {look.name}: {look.reason}")
+    return [look.name for look in looks if look.kind != "unreadable"]

@@ -26,6 +26,7 @@ __all__ = [
     "as_toml",
     "as_toml_value",
     "draft",
+    "likely_secrets",
     "look_at",
     "toml_text",
 ]
@@ -246,6 +247,12 @@ def _numeric(public: Public) -> list[str]:
             continue
         found.append(column.name)
     return found
+
+
+def likely_secrets(table: Any) -> list[str]:
+    """The columns of two values, the last first: one of them may be what nobody should learn."""
+    names = [str(name) for name in (table if isinstance(table, dict) else table.columns)]
+    return [name for name in reversed(names) if _distinct(table[name]) == 2]
 
 
 def _secret(columns: dict[str, Any], secret: str | None, *, drop_gaps: bool) -> str:

@@ -142,6 +142,8 @@ class Plan:
         Who attacks, and what each of them knows; an audit answers for each.
     forbidden
         What the site's policy does not allow to be published; see `Policy`. No part of the document.
+    outputs
+        The outputs among the releases, as they were found. No part of the document.
 
     Examples
     --------
@@ -171,6 +173,7 @@ class Plan:
     drop_gaps: bool = False
     kind: str | None = None
     bands: tuple[Bands, ...] = ()
+    outputs: OutputFolder | None = None
     accepted_predictors: tuple[str, ...] = ()
 
     @property
@@ -220,6 +223,8 @@ class Plan:
             document = PlanDocument.model_validate(given)
         except ValidationError as error:
             found += explained(error.errors(include_url=False), mapping.get("releases"))
+        if not mapping.get("releases") and not mapping.get("published"):
+            found.append(("releases", "is needed"))
         if mapping.get("by") and mapping.get("by") == mapping.get("secret"):
             found.append(("by", "must be a public column, not the secret."))
         found += described_wrongly(mapping.get("releases"))
@@ -283,6 +288,7 @@ class Plan:
             releases=_with_different_names([*self.releases, *given]),
             attackers=attackers,
             not_checked=(*self.not_checked, *unread),
+            outputs=folder,
         )
 
     def data_file(self, data: Path | None = None) -> Path:

@@ -163,7 +163,10 @@ class PlanDocument(_Strict):
     published: Annotated[
         list[PlanPublished], Field(max_length=200, description="What was published before, as files.")
     ] = []
-    releases: Annotated[list[PlanRelease], Field(min_length=1, max_length=200)]
+    releases: Annotated[
+        list[PlanRelease],
+        Field(max_length=200, description="Everything that will be published; none only if some was."),
+    ] = []
 
 
 class PolicyDocument(_Strict):

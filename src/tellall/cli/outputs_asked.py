@@ -1,0 +1,182 @@
+"""What the command line says about outputs: files, the secret, who knows what, and what was done to them."""
+
+from __future__ import annotations
+
+import sys
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from tellall.cli.options import check_out
+from tellall.core import files
+from tellall.core.amounts import some_of
+from tellall.core.errors import invalid
+
+if TYPE_CHECKING:
+    from tellall.audits.plans.asked import Asked, How
+    from tellall.protections.protection import Protection
+    from tellall.report.terminal import PlainConsole
+
+__all__ = ["OutputsGiven", "save_plan"]
+
+_LISTED = 12  # columns in a question
+
+
+@dataclass(frozen=True)
+class OutputsGiven:
+    """The options of the command that are about outputs."""
+
+    secrets: tuple[str, ...] = ()
+    public: tuple[str, ...] | None = None
+    published: tuple[Path, ...] = ()
+    protect: tuple[str, ...] = ()
+    confirm: tuple[str, ...] = ()
+    save_plan: Path | None = None
+
+    @classmethod
+    def of(
+        cls,
+        secrets: list[str] | None,
+        public: str | None,
+        published: list[Path] | None,
+        protect: list[str] | None,
+        confirm: list[str] | None,
+        save_plan: Path | None,
+    ) -> OutputsGiven:
+        """The options as they were written."""
+        names = None if public is None else tuple(name.strip() for name in public.split(",") if name.strip())
+        return cls(
+            tuple(secrets or ()),
+            names,
+            tuple(published or ()),
+            tuple(protect or ()),
+            tuple(confirm or ()),
+            save_plan,
+        )
+
+    def refuse_with_plan(self) -> None:
+        """Refuses what a plan says itself."""
+        for option, value in (
+            ("--secret", self.secrets),
+            ("--public", self.public),
+            ("--published", self.published),
+            ("--protect", self.protect),
+            ("--confirm", self.confirm),
+            ("--save-plan", self.save_plan),
+        ):
+            if value:
+                raise invalid(option, "left out with a plan, which says it", value)
+
+    def audits(self, what: Path, folder: Path, how: How, talk: PlainConsole) -> Iterator[tuple[Path, Asked]]:
+        """Yields what is attacked for each secret, and the folder of its page."""
+        from tellall.audits.plans.asked import SaidOfOutputs, audit_of_outputs
+        from tellall.report.found_outputs import output_lines
+
+        if not what.exists():
+            raise invalid("WHAT", "a plan, a file or a folder that exists", str(what))
+        if how.data is None:
+            advice = "Outputs are recognised by computing them again from the people."
+            raise invalid("--data", "the file of people", "nothing", advice)
+        check_out(self.save_plan, "--save-plan")
+        secrets = self.secrets or (_ask_secret(what, how.data),)
+        for number, secret in enumerate(secrets, start=1):
+            said = SaidOfOutputs(secret, self.public, self._protections(), self._confirmed(), self.published)
+            asked = audit_of_outputs(what, said, how, talk.print)
+            for line in output_lines(asked.plan.outputs.records if asked.plan.outputs else ()):
+                talk.print(line, markup=False, highlight=False, soft_wrap=True)
+            if self.save_plan is not None:
+                save_plan(asked, self.save_plan, how.data)
+                talk.print(f"Wrote {self.save_plan}", soft_wrap=True)
+            yield (folder if len(secrets) == 1 else folder / f"{number} {_plain(secret)}"), asked
+
+    def _protections(self) -> tuple[Protection, ...]:
+        """What was done to the outputs at random, written as a plan writes it."""
+        from tellall.release import catalogue
+
+        found = []
+        for text in self.protect:
+            try:
+                plain = tomllib.loads(f"protect = {text}")["protect"]
+            except (tomllib.TOMLDecodeError, RecursionError):
+                plain = None
+            if not isinstance(plain, dict):
+                rule = 'written as in a plan, such as { kind = "Gaussian", std = 2 }'
+                raise invalid("--protect", rule, text)
+            found.append(catalogue.build("protection", plain))
+        return tuple(found)
+
+    def _confirmed(self) -> dict[str, int]:
+        """The right meaning of outputs that may be several things."""
+        found = {}
+        for text in self.confirm:
+            output, sign, number = text.rpartition("=")
+            if not sign or not number.strip().isdecimal():
+                raise invalid("--confirm", "OUTPUT=NUMBER, as the command prints it", text)
+            found[output.strip()] = int(number)
+        return found
+
+
+def _ask_secret(what: Path, data: Path) -> str:
+    """The column to protect: what an ACRO or described folder says, or what is answered on a terminal."""
+    from tellall.audits.plans.draft import likely_secrets
+    from tellall.outputs.folders import secret_of_folder
+    from tellall.people.readers import read_table
+
+    table = read_table(data)
+    names = [str(name) for name in (table if isinstance(table, dict) else table.columns)]
+    if (known := secret_of_folder(what, names)) is not None:
+        return known
+    likely = likely_secrets(table)
+    if sys.stdin.isatty() and sys.stderr.isatty():
+        typer.echo(f"The columns of {data.name}: {some_of(names, _LISTED)}.", err=True)
+        question = "Which of them should nobody learn about a person?"
+        return str(typer.prompt(question, default=likely[0] if likely else None, err=True)).strip()
+    advice = f"The columns are {some_of(names, _LISTED)}."
+    if likely:
+        advice += f" Perhaps --secret {likely[0]}?"
+    raise invalid("--secret", "given: the column that nobody should learn about a person", "nothing", advice)
+
+
+def _plain(name: str) -> str:
+    """A name as part of a folder's."""
+    return "".join(mark if mark.isalnum() or mark in "-_" else "_" for mark in name)[:60]
+
+
+def save_plan(asked: Asked, target: Path, data: Path) -> None:
+    """Writes a plan that has the outputs as files published before, in a folder beside it."""
+    from tellall.audits.plans.draft import as_toml, toml_text
+
+    plan = asked.plan
+    folder = target.with_name(f"{target.stem}-outputs")
+    if target.exists() or folder.exists():
+        raise invalid("--save-plan", "a new file, without a folder of its name", str(target))
+    folder.mkdir()
+    entries = []
+    for number, entry in enumerate(plan.releases, start=1):
+        assert entry.given is not None
+        name = f"{folder.name}/{number:03d}.json"
+        entry.given.save(target.parent / name)
+        entries.append({"file": name, "name": entry.name})
+    inside = data.resolve().is_relative_to(target.parent.resolve())
+    place = data.resolve().relative_to(target.parent.resolve()).as_posix() if inside else data.name
+    known = plan.attacker.known
+    lines = [
+        "# Outputs that exist already, judged together. To judge them again:",
+        f"#   tellall audit {target.name}" + ("" if inside else f" --data {data.name}"),
+        "schema_version = 2",
+        f"data = {toml_text(place)}",
+        f"secret = {toml_text(plan.secret)}",
+        f"public = [{', '.join(toml_text(name) for name in asked.people.public.names)}]",
+        *([] if known is None else [f"known = [{', '.join(map(toml_text, known))}]"]),
+        *(["drop_gaps = true"] if plan.drop_gaps else []),
+        f"seed = {plan.seed}",
+        "steps = false",
+        "",
+        as_toml(entries, "published"),
+        "",
+    ]
+    files.write_text(target, "\n".join(lines))

@@ -1,0 +1,147 @@
+"""tellall audit on outputs: recognised, said, judged, and a plan of them saved."""
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+N = 600
+
+
+def write_people(path: Path, seed: int = 3) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame(
+        {
+            "region": rng.choice(["North", "East", "South", "West"], N),
+            "sex": rng.choice(["f", "m"], N),
+            "age": rng.integers(18, 90, N),
+            "pay": rng.lognormal(10, 0.5, N).round(2),
+            "ill": np.where(rng.random(N) < 0.3, "yes", "no"),
+        }
+    )
+    frame.to_csv(path, index=False)
+    return frame
+
+
+@pytest.fixture
+def outputs(tmp_path):
+    """People, and a folder of three tables: one about the secret, one about pay, one of other people."""
+    people = write_people(tmp_path / "people.csv")
+    folder = tmp_path / "outputs"
+    folder.mkdir()
+    pd.crosstab([people.region, people.sex], people.ill, margins=True).to_excel(folder / "illness.xlsx")
+    people.groupby("sex").pay.agg(["mean", "count"]).round(2).to_csv(folder / "pay.csv")
+    return folder
+
+
+def test_a_folder_of_outputs_has_a_verdict_without_a_plan(tellall, outputs):
+    code, out, err = tellall("audit", "outputs", "--data", "people.csv", "--secret", "ill", "--json")
+    assert code == 0, err
+    document = json.loads(out)
+    assert document["verdict"]["word"] == "pass"
+    ill, pay = document["outputs"]
+    assert ill["source"]["file"] == "illness.xlsx"
+    assert ill["sentence"] == "counts of ill by region and sex"
+    assert (ill["read"], ill["about_secret"], ill["agrees"][0]) == (True, True, ill["agrees"][1])
+    assert (pay["read"], pay["about_secret"]) == (False, False)
+    assert [row["name"] for row in document["findings"]] == ["illness.xlsx, sheet Sheet1, A1:E10"]
+    assert [column["name"] for column in document["data"]["columns"]] == ["region", "sex"]
+    assert "An outsider is taken not to know age, pay." in document["verdict"]["sentence"]
+    page = Path("outputs-audit/report.html").read_text(encoding="utf-8")
+    assert "counts of ill by region and sex" in page
+    assert "it says nothing about the secret" in page
+
+
+def test_what_gives_people_away_fails_and_the_plan_that_is_saved_gives_the_same(tellall, outputs):
+    people = pd.read_csv("people.csv")
+    small = pd.crosstab([people.age, people.region, people.sex], people.ill)
+    small.to_csv(outputs / "everybody.csv")
+    command = ["audit", "outputs", "--data", "people.csv", "--secret", "ill", "--json"]
+    code, out, _ = tellall(*command, "--save-plan", "saved.toml")
+    assert code == 1
+    first = json.loads(out)
+    assert tellall("audit", "saved.toml", "--json", "--no-remedy")[0] == 1
+    again = json.loads(tellall("audit", "saved.toml", "--json", "--no-remedy", "-o", "again")[1])
+    assert again["overall"] == first["overall"]
+    refused = tellall(*command, "--save-plan", "saved.toml")
+    assert refused[0] == 2
+    assert "--save-plan must be a new file" in refused[2]
+
+
+def test_outputs_that_say_nothing_about_the_secret_pass_and_say_so(tellall, outputs):
+    code, _, err = tellall("audit", "outputs/pay.csv", "--data", "people.csv", "--secret", "ill")
+    assert code == 0
+    assert "None of the outputs says anything about ill." in err
+    assert Path("pay-audit/report.html").is_file()
+
+
+def test_a_table_of_other_people_is_not_checked_and_for_review(tellall, outputs):
+    other = write_people(Path("other.csv"), seed=8)
+    pd.crosstab(other.region, other.ill).to_csv(outputs / "other.csv")
+    code, _, err = tellall("audit", "outputs", "--data", "people.csv", "--secret", "ill")
+    assert code == 3
+    assert "? other.csv, lines 1 to 5: not checked: " in err
+
+
+def test_what_is_published_already_is_judged_too(tellall, outputs):
+    people = pd.read_csv("people.csv")
+    pd.crosstab(people.region, people.ill).to_csv("earlier.csv")
+    given = ["--data", "people.csv", "--secret", "ill", "--json", "--published", "earlier.csv"]
+    document = json.loads(tellall("audit", "outputs", *given)[1])
+    assert [row["role"] for row in document["findings"]] == ["alone", "alone", "together"]
+    assert "earlier.csv (published), lines 1 to 5" in [row["name"] for row in document["findings"]]
+
+
+def test_who_knows_what_can_be_said(tellall, outputs):
+    given = ["--data", "people.csv", "--secret", "ill", "--json"]
+    document = json.loads(tellall("audit", "outputs", *given, "--public", "sex, age")[1])
+    assert {column["name"] for column in document["data"]["columns"]} == {"region", "sex", "age"}
+    assert document["plan"]["attackers"][0]["known"] == ["sex", "age"]
+
+
+def test_each_of_several_secrets_has_an_audit(tellall, outputs):
+    code, out, _ = tellall(
+        "audit", "outputs", "--data", "people.csv", "--secret", "ill", "--secret", "sex", "--json"
+    )
+    assert code in (0, 1, 3)
+    assert {path.name for path in Path("outputs-audit").iterdir()} >= {"1 ill", "2 sex"}
+    assert [one["data"]["secret"] for one in json.loads(out)["audits"]] == ["ill", "sex"]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--data", "people.csv"], "--secret must be given"),
+        (["--secret", "ill"], "--data must be the file of people"),
+        (["--data", "people.csv", "--secret", "il"], "Did you mean 'ill'?"),
+        (["--data", "people.csv", "--secret", "ill", "--confirm", "x"], "--confirm must be OUTPUT=NUMBER"),
+        (
+            ["--data", "people.csv", "--secret", "ill", "--protect", "much"],
+            "--protect must be written as in a plan",
+        ),
+        (["--data", "people.csv", "--secret", "ill", "--public", "agee"], "agee"),
+    ],
+)
+def test_what_is_missing_or_wrong_is_named(tellall, outputs, words, said):
+    code, _, err = tellall("audit", "outputs", *words)
+    assert code == 2
+    assert said in err
+
+
+def test_options_about_outputs_do_not_go_with_a_plan(tellall, outputs):
+    assert tellall("init", "people.csv", "--secret", "ill", "-q")[0] == 0
+    code, _, err = tellall("audit", "people.toml", "--public", "age")
+    assert code == 2
+    assert "--public must be left out with a plan" in err
+
+
+def test_nothing_that_was_printed_acts_on_a_page(tellall, outputs):
+    with open(outputs / "<b>bold.csv", "w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows([["<script>alert(1)</script>", "no"], ["x", 3], ["y", 4]])
+    tellall("audit", "outputs", "--data", "people.csv", "--secret", "ill")
+    page = Path("outputs-audit/report.html").read_text(encoding="utf-8")
+    assert "<script>alert" not in page
+    assert "<b>bold" not in page

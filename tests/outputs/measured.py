@@ -11,14 +11,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-sys.path.insert(0, str(Path(__file__).parent))
-
-import generated
-
 import tellall as ta
 from tellall.outputs.found import FoundOutputs
 from tellall.outputs.read import read_outputs
 from tellall.statistics.conditions import parse_condition
+from tests.outputs import generated
 
 
 def same_column(frame, a, b):

@@ -103,6 +103,9 @@ class CellCounts(Statistic):
     def size(self, public: Public) -> int:
         return len(self.cells)
 
+    def columns_used(self, public: Public) -> set[str]:
+        return set(self.columns) & set(public.names)
+
     def serves(self, levels: int) -> str:
         return ""  # `size_for` compares them with the table's
 

@@ -17,7 +17,7 @@ from tellall.core.errors import SolverFailed
 COMMANDS = [command.__name__ for command in cli._EXAMPLES]
 NEEDING = {
     "init": "PEOPLE.csv",
-    "audit": "PLAN.toml",
+    "audit": "WHAT",
     "sweep": "PLAN.toml",
     "calibrate": "PLAN.toml",
     "publish": "PLAN.toml",

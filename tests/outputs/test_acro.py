@@ -95,9 +95,9 @@ def test_means_and_models_of_a_real_secret():
 @pytest.mark.parametrize(
     ("secret", "used"),
     [
-        ("ill", ["region", "job", "sex", "age"]),
-        ("sick", ["age", "bmi", "sex"]),
-        ("bmi", ["region", "ill", "sex", "age"]),
+        ("ill", ["sex", "region", "job", "age"]),
+        ("sick", ["sex", "age", "bmi"]),
+        ("bmi", ["sex", "region", "age", "ill"]),
     ],
 )
 def test_the_columns_that_outputs_are_made_of(secret, used):

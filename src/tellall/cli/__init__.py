@@ -107,7 +107,7 @@ _EXAMPLES: dict[Callable[..., None], tuple[str, ...]] = {
         "tellall audit people.toml",
         "tellall audit people.toml --json > audit.json",
         "tellall audit counties.toml --jobs 4",
-        "tellall audit tables.xlsx --data people.csv --secret ill --published earlier.csv",
+        "tellall audit new.xlsx --data people.csv --secret ill --published old.csv",
         "tellall audit people.toml --device cuda",
     ),
     check: (

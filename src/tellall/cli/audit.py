@@ -148,7 +148,7 @@ def audit(
     decision: Decision = False,
     key: Key = None,
 ) -> None:
-    """Attack outputs, or everything a plan would publish; write the verdict.
+    """Attack outputs, or what a plan says; write the verdict.
 
     WHAT is a file or a folder of outputs: tables in CSV, Excel, HTML, Markdown, LaTeX or Word files, printed
     models, what ACRO wrote. Each is recognised by computing it again from the people in --data, and said in a

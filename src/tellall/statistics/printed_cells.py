@@ -101,6 +101,9 @@ class PrintedCells(Statistic):
     def size(self, public: Public) -> int:
         return len(self.cells)
 
+    def columns_used(self, public: Public) -> set[str]:
+        return set(self.columns) & set(public.names)
+
     def size_for(self, public: Public, levels: int) -> int:
         if levels != self.levels and not (levels == 2 and not self.levels):
             raise invalid("levels", f"{self.levels}, as in the table", levels)

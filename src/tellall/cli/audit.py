@@ -210,7 +210,8 @@ def audit(
     emit(found[0].document if len(found) == 1 else several, as_json=as_json, out=None)
     judged = [each.verdict.word for each in found if each.worst is not None or each.verdict.word == "pass"]
     if not judged:
-        raise TellallError(f"nothing could be attacked. {found[0].unattacked}")
+        where = "" if plan is None else " in the plan"
+        raise TellallError(f"nothing{where} could be attacked. {found[0].unattacked}")
     worst = max(judged, key=WORDS.index)
     if worst == "pass" and len(judged) < len(found):  # about one of the secrets nothing is known
         worst = "review"

@@ -211,7 +211,7 @@ class OutputFolder:
         found = [each if isinstance(each, RecognisedOutput) else each.record for each in self.outputs]
         lost = (
             RecognisedOutput(
-                Source(each.id), reason=each.reason, about_secret=None if each.planned else False
+                Source(each.name), reason=each.reason, about_secret=False if each.code == NO_PART else None
             )
             for each in self.skipped
         )

@@ -1,5 +1,6 @@
 """The curator's check of a file of people, by the record that an audit wrote."""
 
+import hashlib
 import json
 import tomllib
 from pathlib import Path
@@ -49,6 +50,23 @@ def test_other_files_of_the_record_are_known_again(recorded):
     assert "plan.toml is the plan.toml that decision.toml is about." in out
     Path("plan.toml").write_text("x = 2")
     assert recorded(*asked)[0] == 1
+
+
+def test_earlier_records_have_the_hash_of_the_plan_and_no_check_of_it(recorded):
+    known = tomllib.loads(Path("decision.toml").read_text())["people_file"]
+    lines = [f'{name} = "{text}"' for name, text in known.items()]
+    plan = hashlib.sha256(Path("plan.toml").read_bytes()).hexdigest()
+    hashes = ["[sha256]", f'"plan.toml" = "{plan}"']
+    Path("earlier.toml").write_text("\n".join([*hashes, "[people_file]", *lines]))
+    asked = ["check", "earlier.toml", "--key", "curator.key", "--data"]
+    code, out, _ = recorded(*asked, "plan.toml")
+    assert code == 0
+    assert "plan.toml is the plan.toml that earlier.toml is about." in out
+    assert recorded(*asked, "people.csv")[0] == 0
+    Path("plan.toml").write_text("x = 2")
+    code, out, _ = recorded(*asked, "plan.toml")
+    assert code == 1
+    assert "plan.toml is not the file of people or plan.toml that earlier.toml is about." in out
 
 
 def test_what_is_wrong_is_said(recorded):

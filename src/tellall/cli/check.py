@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from tellall.audits.plans.record import sha256_of
 from tellall.cli.options import AsJson, Out, Quiet, Seed, Unused, check_out, emit
 from tellall.core import files
 from tellall.core.curator_key import CuratorKey
@@ -76,9 +77,11 @@ def check(
             context.fail(f"{missing} must be given, or --new-key FILE alone")
         check_out(out)
         curator = CuratorKey.read(key)
-        agreeing = [name for name, check in _kept(record).items() if curator.agrees(data, check)]
+        checks, hashes = _kept(record)
+        agreeing = [name for name, check in checks.items() if curator.agrees(data, check)]
+        agreeing += [name for name, known in hashes.items() if known == sha256_of(data)]
         same = bool(agreeing)
-        what = agreeing[0] if same and agreeing[0] != _PEOPLE else _PEOPLE
+        what = agreeing[0] if same else " or ".join({**checks, **hashes})
         sentence = f"{data} is {'the' if same else 'not the'} {what} that {record} is about."
     if not as_json:
         PlainConsole(quiet=quiet).print(sentence)
@@ -87,8 +90,11 @@ def check(
     raise typer.Exit(FAILED if same is False else DONE)
 
 
-def _kept(record: Path) -> dict[str, dict[str, Any]]:
-    """The checks in the record of a decision, by what they are of: the file of people first."""
+def _kept(record: Path) -> tuple[dict[str, dict[str, Any]], dict[str, str]]:
+    """The checks in the record of a decision, by what they are of, the file of people first; and its hashes.
+
+    Hashes are of what was published before. Earlier records have that of the plan too, and no check of it.
+    """
     text = files.read_text(record, what="record", largest=_LARGEST)
     try:
         document = tomllib.loads(text)
@@ -96,7 +102,8 @@ def _kept(record: Path) -> dict[str, dict[str, Any]]:
         raise invalid("record", "a TOML file", record, f"The reader said: {said(error, 120)}.") from None
     people, others = document.get("people_file"), document.get("files", {})
     found = {_PEOPLE: people, **(others if isinstance(others, dict) else {"files": None})}
-    if not all(isinstance(one, dict) for one in found.values()):
+    hashes = document.get("sha256", {})
+    if not all(isinstance(one, dict) for one in (*found.values(), hashes)):
         rule = "one with a [people_file] part, as tellall audit --decision --key FILE writes it"
         raise invalid("record", rule, record)
-    return found
+    return found, {name: known for name, known in hashes.items() if name not in found}

@@ -101,10 +101,14 @@ def test_a_paper_fits_a_terminal():
     words = "words that are said about a statement " * 4
     lines = tuple(Series(f"a line with a name of its own, {j}", [1, 2, 3], [1, 2, 3]) for j in range(6))
     paper = PaperRerun(
-        "robust-tracing", f"A paper with {words}", "Somewhere",
-        (Statement(words, "Prop. 1", words, words, words, "holds", 0.5, 0.25),),
-        (Figure(words, "", Axis("x"), Axis("y"), lines),), (words,), seed=0, details={},
-    )  # fmt: skip
+        name="robust-tracing",
+        title=f"A paper with {words}",
+        reference="Somewhere",
+        statements=(Statement(words, "Prop. 1", words, words, words, "holds", 0.5, 0.25),),
+        figures=(Figure(words, "", Axis("x"), Axis("y"), lines),),
+        notes=(words,),
+        seed=0,
+    )
     text = wrapped(str(paper))
     assert too_long(text) == []
     assert text.count("a line with a name of its own") == 6

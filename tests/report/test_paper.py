@@ -29,10 +29,10 @@ def rerun(word: str = NASTY) -> PaperRerun:
     )
     named = Figure("t", "c", Axis("a", categories=(word, "b")), Axis("y"), (Series("s", [0, 1], [1, 2]),))
     return PaperRerun(
-        "robust-tracing",
-        f"A paper {word}",
-        f"Somewhere {word}",
-        (
+        name="robust-tracing",
+        title=f"A paper {word}",
+        reference=f"Somewhere {word}",
+        statements=(
             Statement(f"claim {word}", f"Prop. {word}", f"says {word}", word, "0.5", "holds", 0.5, 0.25),
             Statement(
                 "too much", "Fig. 1", "at most 1", "", "2 [1.5, 2.5]", "false as worded", 2.0, 1.0, (1.5, 2.5)
@@ -40,8 +40,8 @@ def rerun(word: str = NASTY) -> PaperRerun:
             Statement("seen", "Sec. 1", "", "n = 9", "3", "our own addition", 3.0),
             Statement("printed wrong", "Lemma 11", "x", "", "y", "copy"),
         ),
-        (figure, named),
-        (f"note {word}",),
+        figures=(figure, named),
+        notes=(f"note {word}",),
         seed=7,
         details={"more": [1, 2]},
     )
@@ -50,7 +50,7 @@ def rerun(word: str = NASTY) -> PaperRerun:
 def judged(verdicts, **given) -> PaperRerun:
     """A rerun of claims with these verdicts and names."""
     statements = [Statement("w", "w", "p", "t", "o", verdict, claim=claim) for verdict, claim in verdicts]
-    return PaperRerun("private-ols", "t", "r", tuple(statements), **given)
+    return PaperRerun(name="private-ols", title="t", reference="r", statements=tuple(statements), **given)
 
 
 @pytest.fixture(scope="module")

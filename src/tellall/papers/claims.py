@@ -259,11 +259,11 @@ class Paper:
 
         statements = tuple(sorted(filled(self.claims, cases, other_data=bool(stand_in)), key=position))
         return PaperRerun(
-            self.name,
-            self.title,
-            self.reference,
-            statements,
-            tuple(figures),
+            name=self.name,
+            title=self.title,
+            reference=self.reference,
+            statements=statements,
+            figures=tuple(figures),
             **{"notes": self.notes, "quick": quick, **more},
             index=tuple(_entry(one, statements) for one in self.index if isinstance(one, Numbered)),
             seed=rng if isinstance(rng, int) else None,

@@ -7,7 +7,6 @@ from math import isfinite
 from tellall.audits.measures.contributors import CellRisk, ContributorTable
 from tellall.audits.verdict import Answer
 from tellall.core.amounts import percent
-from tellall.core.version import versions
 from tellall.report.kit.blocks import (
     Block,
     Box,
@@ -117,5 +116,5 @@ def _assumed_blocks(table: ContributorTable) -> list[Block]:
 def _repeat_blocks(table: ContributorTable) -> list[Block]:
     asked = f"p={table.p:g}, n={table.n}, share={table.share:g}"
     call = f"ta.compare_rules(people, releases, {asked})"
-    made = versions_of(table.tellall, versions())
+    made = versions_of(table.tellall, table.versions)
     return [Terms([("call", call), ("versions", made)], code=("call",))]

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, get_args
+from typing import Annotated, Any, Literal, get_args
 
 from tellall.core import files
 from tellall.core.errors import invalid
-from tellall.core.records import VERSION
+from tellall.core.records import ALWAYS, NOT_WRITTEN, VERSION, WRITTEN, Meaning, Record
 from tellall.core.shown import page_of
 from tellall.core.text import wrapped
 from tellall.core.version import __version__, versions
@@ -31,7 +31,7 @@ _WIDTH = max(map(len, MEANINGS))
 
 
 @dataclass(frozen=True)
-class Statement:
+class Statement(Record):
     """One claim of a paper: what it says, how we tested it, what we found, and our verdict.
 
     Attributes
@@ -78,7 +78,7 @@ class Statement:
 
 
 @dataclass(frozen=True)
-class IndexEntry:
+class IndexEntry(Record):
     """One numbered object of a paper: a theorem, lemma, definition, algorithm, figure or table.
 
     Attributes
@@ -100,7 +100,7 @@ class IndexEntry:
     why: str = ""
 
     @property
-    def found(self) -> str:
+    def found(self) -> Annotated[str, WRITTEN]:
         """Why it was not tried, and which statements are about it."""
         listed = ", ".join(_runs(self.statements))
         word = "statement" if len(self.statements) == 1 else "statements"
@@ -108,7 +108,7 @@ class IndexEntry:
 
 
 @dataclass(frozen=True)
-class PaperTable:
+class PaperTable(Record):
     """A table of the paper with our numbers beside its own.
 
     Attributes
@@ -129,8 +129,8 @@ class PaperTable:
         return "\n".join([wrapped(f"{self.number}: {self.caption}"), *fitted([list(self.head), *body])])
 
 
-@dataclass(frozen=True)
-class PaperRerun:
+@dataclass(frozen=True, kw_only=True)
+class PaperRerun(Record):
     """A paper rerun; `str` is for a terminal, `as_json` is the JSON form, `save` writes the page.
 
     Attributes
@@ -152,14 +152,16 @@ class PaperRerun:
     tables
         Tables of the paper beside our numbers.
     details
-        Further plain data for the JSON document only.
+        Further plain data for the JSON document only, beside the other keys.
     versions
         The software that made it; filled in if not given.
 
     Examples
     --------
     >>> claim = Statement("soundness", "Prop. 2", "at most δ", "δ = 0.05", "0.01", "holds")
-    >>> rerun = PaperRerun("robust-tracing", "Robust traceability", "FOCS 2015", (claim,), seed=0)
+    >>> rerun = PaperRerun(
+    ...     name="robust-tracing", title="Robust traceability", reference="FOCS 2015", statements=(claim,)
+    ... )
     >>> print(rerun)
     Robust traceability (FOCS 2015)
     <BLANKLINE>
@@ -167,21 +169,25 @@ class PaperRerun:
                                ours: 0.01; the paper: at most δ
     """
 
-    name: str
+    schema_version: Annotated[Literal[2], ALWAYS] = VERSION
+    document: Annotated[Literal["paper"], ALWAYS] = "paper"
+    command: Annotated[Literal["paper"], ALWAYS] = "paper"
+    name: Annotated[str, Meaning(key="paper")]
     title: str
     reference: str
-    statements: tuple[Statement, ...]
-    figures: tuple[Figure, ...] = ()
-    notes: tuple[str, ...] = ()
+    tellall: str = __version__
+    versions: Mapping[str, str] = field(default_factory=versions)
     seed: int | None = None
     quick: bool = True
     data: str = ""
     asked: str = ""
     stand_in: str = ""
     index: tuple[IndexEntry, ...] = ()
+    statements: tuple[Statement, ...]
     tables: tuple[PaperTable, ...] = ()
-    details: Mapping[str, Any] = field(default_factory=dict)
-    versions: Mapping[str, str] = field(default_factory=versions)
+    figures: tuple[Figure, ...] = ()
+    notes: tuple[str, ...] = ()
+    details: Annotated[Mapping[str, Any], NOT_WRITTEN] = field(default_factory=dict)
 
     def about(self, words: str) -> PaperRerun:
         """The same rerun with the statements about one object or erratum only: "Thm. 3.3", "E-LR-1"."""
@@ -195,38 +201,13 @@ class PaperRerun:
         return replace(mine, figures=(), notes=notes, asked=words)
 
     @property
-    def tellall(self) -> str:
-        """The version that made it."""
-        return __version__
-
-    @property
     def counts(self) -> Counter[str]:
         """How many statements have each verdict."""
         return Counter(one.verdict for one in self.statements)
 
     def as_json(self) -> dict[str, Any]:
         """Plain values only: everything that the page shows, and more."""
-        return {
-            "schema_version": VERSION,
-            "document": "paper",
-            "command": "paper",
-            "paper": self.name,
-            "title": self.title,
-            "reference": self.reference,
-            "tellall": self.tellall,
-            "versions": dict(self.versions),
-            "seed": self.seed,
-            "quick": self.quick,
-            "data": self.data,
-            "asked": self.asked,
-            "stand_in": self.stand_in,
-            "index": [asdict(one) | {"found": one.found} for one in self.index],
-            "statements": [asdict(one) for one in self.statements],
-            "tables": [asdict(one) for one in self.tables],
-            "figures": [figure.as_json() for figure in self.figures],
-            "notes": list(self.notes),
-            **self.details,
-        }
+        return {**super().as_json(), **self.details}
 
     def save(self, folder: str | Path) -> Path:
         """The page's path, after ``NAME.json`` and ``NAME.html`` are in the folder."""

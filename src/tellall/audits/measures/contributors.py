@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from math import inf, isfinite
+from dataclasses import dataclass, field
+from math import inf
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from tellall.audits.plans.attacker import people_of
 from tellall.core import files
 from tellall.core.amounts import count_of, percent
 from tellall.core.errors import InvalidInput, invalid
-from tellall.core.records import Meaning, Record
+from tellall.core.records import ENDLESS, WRITTEN, Meaning, Record
 from tellall.core.shown import page_of
 from tellall.core.version import __version__, versions
 from tellall.evidence.linearise import evidence_of
@@ -40,7 +40,7 @@ _SAME = 1e-6
 
 
 @dataclass(frozen=True)
-class CellRisk:
+class CellRisk(Record):
     """One cell: what the rules say about it, and how well its largest contributor can be estimated.
 
     Attributes
@@ -65,28 +65,25 @@ class CellRisk:
     shown: bool
     dominance: bool
     p_percent: bool
-    gap: float
-    outsider: float
-    second: float
+    gap: Annotated[float, ENDLESS]
+    outsider: Annotated[float, ENDLESS]
+    second: Annotated[float, ENDLESS]
 
     def missed(self, p: float) -> bool:
         """Whether the p % rule passes the cell and the releases together give its largest away."""
         return not self.p_percent and self.second < p - _SAME
 
 
-@dataclass(frozen=True)
-class ContributorTable:
-    """What the rules would have said about every cell, next to what the attack finds."""
+@dataclass(frozen=True, kw_only=True)
+class ContributorTable(Record):
+    """What the rules would have said about every cell, next to what the attack finds; no contribution."""
 
-    cells: tuple[CellRisk, ...]
+    tellall: str = __version__
+    versions: dict[str, str] = field(default_factory=versions)
     p: float
     n: int
     share: float
-
-    @property
-    def tellall(self) -> str:
-        """The version that made it."""
-        return __version__
+    cells: tuple[CellRisk, ...]
 
     @property
     def broken(self) -> tuple[CellRisk, ...]:
@@ -94,7 +91,7 @@ class ContributorTable:
         return tuple(cell for cell in self.cells if cell.missed(self.p))
 
     @property
-    def sentence(self) -> str:
+    def sentence(self) -> Annotated[str, WRITTEN]:
         """What the comparison says."""
         withheld = sum(cell.p_percent for cell in self.cells)
         dominant = sum(cell.dominance for cell in self.cells)
@@ -110,15 +107,6 @@ class ContributorTable:
             "with all that is published, the second largest contributor knows the largest to within "
             f"{percent(min(cell.second for cell in self.broken) / 100)}."
         )
-
-    def as_json(self) -> dict[str, Any]:
-        """The table as plain data; what is infinite is null. No contribution is in it."""
-        cells = [
-            {key: None if isinstance(value, float) and not isfinite(value) else value for key, value in row}
-            for row in (asdict(cell).items() for cell in self.cells)
-        ]
-        said = {"tellall": self.tellall, "versions": versions(), "sentence": self.sentence}
-        return {**said, "p": self.p, "n": self.n, "share": self.share, "cells": cells}
 
     def save(self, path: str | Path) -> Path:
         """Writes the page; returns its path."""
@@ -205,7 +193,7 @@ def compare_rules(
                 float(max(by_second, 0.0)),
             )
         )
-    return ContributorTable(tuple(cells), float(p), n, float(share))
+    return ContributorTable(cells=tuple(cells), p=float(p), n=n, share=float(share))
 
 
 @dataclass(frozen=True, eq=False)

@@ -178,7 +178,7 @@ def test_studies_keep_to_the_limit_on_people_exposed(tellall):
     limits = "limit = 0.9\nexposed_limit = 0"
     Path("people.toml").write_text(PLAN.replace("limit = 0.2", limits), encoding="utf-8")
     common = ("people.toml", "--decoder", "posterior", "-o", "out")
-    code, out, err = tellall("sweep", *common, "--scales", "1", "--repeats", "1", "--jobs", "1")
+    code, out, err = tellall("sweep", *common, "--scales", "0.1", "--repeats", "1", "--jobs", "1")
     assert code == 0, err
     assert out.partition(": ")[2].startswith("None of these is enough. ")
     assert "people proved\n  fail" in out or "people exposed\n  fail" in out

@@ -95,6 +95,17 @@ def test_what_is_published_already_is_judged_too(tellall, outputs):
     assert "earlier.csv (published), lines 1 to 5" in [row["name"] for row in document["findings"]]
 
 
+def test_outputs_that_share_a_column_are_attacked_two_by_two_too(tellall, outputs):
+    people = pd.read_csv("people.csv")
+    pd.crosstab(people.region, people.ill).to_csv(outputs / "regions.csv")
+    bands = pd.cut(people.age, [0, 39, 64, 120], labels=["<40", "40-64", "65+"])
+    pd.crosstab(bands.rename("age"), people.ill).to_csv(outputs / "ages.csv")
+    document = json.loads(tellall("audit", "outputs", "--data", "people.csv", "--secret", "ill", "--json")[1])
+    sets = [row["name"] for row in document["findings"] if row["role"] in ("set", "together")]
+    together = "illness.xlsx, sheet Sheet1, A1:E10 + regions.csv, lines 1 to 5"
+    assert sets == [together, "all releases together"]  # ages have no column in common with the others
+
+
 def test_who_knows_what_can_be_said(tellall, outputs):
     given = ["--data", "people.csv", "--secret", "ill", "--json"]
     document = json.loads(tellall("audit", "outputs", *given, "--public", "sex, age")[1])

@@ -75,13 +75,15 @@ def jobs_together(plan: Plan, attackable: Sequence[int]) -> list[Job]:
     """The sets of two releases or more to attack, made of those that can be attacked alone.
 
     Every subset of the first three, and every longer beginning, so the sets of a longer plan include those of
-    a shorter one. If all releases are published already, only all of them together.
+    a shorter one. Releases that are all published already have no order: those that share a column two by
+    two, and all together.
     """
     first = attackable[:_SMALL]
     sets = [chosen for size in range(2, len(first) + 1) for chosen in combinations(first, size)]
     sets += [tuple(attackable[:size]) for size in range(_SMALL + 1, len(attackable) + 1)]
     if all(planned.given is not None for planned in plan.releases):
-        sets = [tuple(attackable)] if len(attackable) > 1 else []
+        pairs = [pair for pair in plan.pairs if set(pair) < set(attackable)]
+        sets = [*pairs, tuple(attackable)] if len(attackable) > 1 else []
     everything = tuple(range(len(plan.releases)))
     return [
         Job(

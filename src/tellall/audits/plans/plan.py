@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
+from itertools import combinations
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -38,7 +39,7 @@ from tellall.people.bands import Bands, ColumnCoding
 from tellall.people.columns import AS_NUMBER, Bins
 from tellall.people.counting.stored import Stored, scan
 from tellall.people.cuts import is_number_text
-from tellall.people.dataset import Dataset
+from tellall.people.dataset import Dataset, Public
 from tellall.people.predictors import predictors
 from tellall.protections.protection import as_protections, prepare
 from tellall.release import catalogue
@@ -95,6 +96,7 @@ class NotChecked(NotDone):
 ALL_TOGETHER = "all releases together"  # what that attack is called; no release may be
 
 _LARGEST_PLAN = 2**20
+_MOST_PAIRS = 15  # of outputs that are attacked two by two: all pairs of six
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,6 +146,9 @@ class Plan:
         What the site's policy does not allow to be published; see `Policy`. No part of the document.
     outputs
         The outputs among the releases, as they were found. No part of the document.
+    pairs
+        If all releases are published already, and so have no order: those that are also attacked two by two,
+        since they share a column. No part of the document.
 
     Examples
     --------
@@ -174,6 +179,7 @@ class Plan:
     kind: str | None = None
     bands: tuple[Bands, ...] = ()
     outputs: OutputFolder | None = None
+    pairs: tuple[tuple[int, int], ...] = ()
     accepted_predictors: tuple[str, ...] = ()
 
     @property
@@ -357,7 +363,7 @@ class Plan:
         why = [entry.statistic.serves(dataset.levels) for entry in self.releases]
         near = "Marginals" if dataset.levels > 2 else None
         if not any(why):
-            return self
+            return replace(self, pairs=_pairs(self.releases, dataset.public))
         if near:
             why = [reason and f"{reason}{_if_it_is_a_number(dataset)}" for reason in why]
         unfit = [
@@ -372,7 +378,8 @@ class Plan:
             if reason and (plain := entry.as_json())
         ]
         kept = tuple(entry for entry, reason in zip(self.releases, why, strict=True) if not reason)
-        return replace(self, releases=kept, not_checked=(*self.not_checked, *unfit))
+        pairs = _pairs(kept, dataset.public)
+        return replace(self, releases=kept, not_checked=(*self.not_checked, *unfit), pairs=pairs)
 
     def check(self, dataset: Dataset) -> None:
         """Refuses releases that cannot be computed from these people; one error lists them all."""
@@ -485,6 +492,16 @@ def _entry(
     protections = tuple(catalogue.build("protection", plain) for plain in listed)
     made = Planned(name, computed, protections)
     return made if name else replace(made, name=made.described)
+
+
+def _pairs(releases: Sequence[Planned], public: Public) -> tuple[tuple[int, int], ...]:
+    """The pairs of published releases that share a column, those that share most first."""
+    if len(releases) < 3 or any(entry.given is None for entry in releases):
+        return ()
+    used = [entry.statistic.columns_used(public) for entry in releases]
+    shared = {(one, other): len(used[one] & used[other]) for one, other in combinations(range(len(used)), 2)}
+    related = [pair for pair, columns in shared.items() if columns]
+    return tuple(sorted(related, key=lambda pair: (-shared[pair], pair))[:_MOST_PAIRS])
 
 
 def _published(file: str, name: str, folder: Path | None) -> Planned:

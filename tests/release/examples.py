@@ -16,6 +16,9 @@ EXAMPLES: dict[str, ta.Statistic] = {
     "CellCounts": ta.CellCounts(
         ["income", "north"], [["≤ 30000", "> 30000"], ["0", "1"]], [(0, 1, 1), (-1, 0, 0)]
     ),
+    "PrintedCells": ta.PrintedCells(
+        ["income", "north"], [["≤ 30000", "> 30000"], ["0", "1"]], [(0, 1, 1), (-1, 0, 0)]
+    ),
     "Predicates": ta.Predicates("and", ways=2),
     "SubsetCounts": ta.SubsetCounts(["income > 30000", "north == 1"]),
     "ErrorRates": ta.ErrorRates(["income > 30000"]),

@@ -63,6 +63,7 @@ def test_what_gives_people_away_fails_and_the_plan_that_is_saved_gives_the_same(
     code, out, _ = tellall(*command, "--save-plan", "saved.toml")
     assert code == 1
     first = json.loads(out)
+    assert "everybody.csv" in first["remedy"]["sentence"]
     assert tellall("audit", "saved.toml", "--json", "--no-remedy")[0] == 1
     again = json.loads(tellall("audit", "saved.toml", "--json", "--no-remedy", "-o", "again")[1])
     assert again["overall"] == first["overall"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
@@ -43,9 +44,12 @@ def with_advice(
     if audit.attacks.word == "pass" or audit.worst is None or audit.plan.forbidden:
         return audit
     opened: Stage = stage or (lambda _: nullcontext())
-    about = places_of(people, audit.plan)
     with kept_in(work, people, audit.plan) as kept:
         with opened("culprits") as progress:
-            found = with_culprits(people, about, audit, progress, workers, kept)
+            found = with_culprits(people, places_of(people, audit.plan), audit, progress, workers, kept)
+        planned = audit.plan.as_planned()
         with opened("remedy") as progress:
-            return with_remedy(about, found, progress, workers, kept)
+            asked = replace(found, plan=planned)
+            return replace(
+                with_remedy(places_of(people, planned), asked, progress, workers, kept), plan=audit.plan
+            )

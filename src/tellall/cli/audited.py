@@ -179,7 +179,7 @@ class AuditRun:
                 work=folder / ".work" if chosen.by is None else kept_beside(folder),
                 name=(self.how.data or Path(chosen.data)).name,
                 command=_again(asked, plan, outputs, self.policy, self.how),
-                remedy=self.remedy and outputs is None,
+                remedy=self.remedy,
                 record=_origin(asked, plan, self.policy, self.rules),
                 judged=shown.show,
                 stage=shown.stage,

@@ -13,6 +13,7 @@ from tellall.people.dataset import Dataset
 from tellall.release.release import Release
 
 __all__ = [
+    "EARLIER",
     "NO_PART",
     "Output",
     "OutputFolder",
@@ -23,6 +24,7 @@ __all__ = [
     "not_read",
 ]
 
+EARLIER = " (published)"  # how the file of an output is named that went out before
 NO_PART = "takes-no-part"  # the code of what says nothing, or is not for publishing: nobody has to check it
 
 
@@ -132,6 +134,8 @@ class Output:
         The analyst's command, as text; empty if unknown.
     files
         The files with its numbers.
+    earlier
+        Whether it went out before.
     """
 
     id: str
@@ -139,6 +143,7 @@ class Output:
     status: str = ""
     command: str = ""
     files: tuple[Path, ...] = ()
+    earlier: bool = False
 
     @property
     def record(self) -> RecognisedOutput:
@@ -192,7 +197,9 @@ class OutputFolder:
             if isinstance(each, Output):
                 found.append(each)
             else:
-                found += [Output(name, made) for name, made in zip(each.names, each.made, strict=True)]
+                earlier = each.source.file.endswith(EARLIER)
+                made = zip(each.names, each.made, strict=True)
+                found += [Output(name, release, earlier=earlier) for name, release in made]
         return tuple(found)
 
     @property

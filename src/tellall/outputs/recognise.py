@@ -15,6 +15,7 @@ from tellall.core.text import one_line
 from tellall.outputs.found import FoundOutputs, FoundTable
 from tellall.outputs.model_releases import RecognisedModel, recognise_models
 from tellall.outputs.output_folder import (
+    EARLIER,
     OutputFolder,
     PossibleMeaning,
     RecognisedOutput,
@@ -128,7 +129,7 @@ def with_earlier(found: FoundOutputs, files: Sequence[Path]) -> FoundOutputs:
 
 
 def _earlier(source: Source) -> Source:
-    return replace(source, file=f"{source.file} (published)")
+    return replace(source, file=f"{source.file}{EARLIER}")
 
 
 @dataclass(frozen=True, eq=False)

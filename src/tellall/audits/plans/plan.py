@@ -41,7 +41,7 @@ from tellall.people.counting.stored import Stored, scan
 from tellall.people.cuts import is_number_text
 from tellall.people.dataset import Dataset, Public
 from tellall.people.predictors import predictors
-from tellall.protections.protection import as_protections, prepare
+from tellall.protections.protection import as_protections, is_random, prepare
 from tellall.release import catalogue
 from tellall.release.release import Release
 from tellall.statistics.among import Among, as_where, people_where
@@ -281,6 +281,20 @@ class Plan:
     def of_outputs(cls, folder: OutputFolder, **settings: Any) -> Plan:
         """The plan of outputs that exist already; those that could not be read are not checked."""
         return cls((), secret=folder.secret, steps=False, **settings).with_outputs(folder)
+
+    def as_planned(self) -> Plan:
+        """The plan with outputs that can be made again as planned releases, so that they may be changed.
+
+        Those that went out before, or were moved at random, stay as they are.
+        """
+        if self.outputs is None:
+            return self
+        new = {output.id for output in self.outputs.published if not output.earlier}
+        releases = tuple(
+            replace(entry, given=None) if entry.name in new and not is_random(entry.protections) else entry
+            for entry in self.releases
+        )
+        return replace(self, releases=releases)
 
     def with_outputs(self, folder: OutputFolder) -> Plan:
         """The plan with the outputs of a folder after its own releases."""

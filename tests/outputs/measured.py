@@ -58,7 +58,11 @@ def outcome(folder, truth, world, people, confirmable=True):
     """What became of the outputs of one file."""
     words = []
     for found in folder.outputs:
-        if found.read or found.about_secret is False:
+        if (
+            found.read
+            or found.about_secret is False
+            or ("recognised" in found.reason and found.agrees[0] == found.agrees[1])
+        ):
             words.append("right" if right(found, truth, world, people) else "WRONG")
         elif found.meanings:
             words.append("asked")
@@ -181,9 +185,9 @@ def altered(table, kind, rng):
     )
     if kind == "swapped":
         rows = [i for i in range(first, len(lines)) if not lines[i][0].continued]
-        if len(rows) < 2 or [c.text for c in lines[rows[0]][1:]] == [c.text for c in lines[rows[1]][1:]]:
+        if len(rows) < 2 or [c.text for c in lines[rows[-2]][1:]] == [c.text for c in lines[rows[-1]][1:]]:
             return None
-        a, b = rows[0], rows[1]
+        a, b = rows[-2], rows[-1]
         if lines[a][0].text == lines[b][0].text:
             return None
         lines[a][0], lines[b][0] = lines[b][0], lines[a][0]
@@ -222,7 +226,9 @@ if __name__ == "__main__":
     names = {"tuned": generated.TUNED, "held": generated.HELD}.get(which) or which.split(",")
     layouts = sys.argv[2].split(",") if len(sys.argv) > 2 and sys.argv[2] != "-" else None
     show = sys.argv[3].split(",") if len(sys.argv) > 3 else ()
-    begun = time.time()
+    if which == "near":
+        print({k: dict(v) for k, v in near_misses(sys.argv[2].split(","), None, show=True).items()})
+        sys.exit()
     table, details = run(names, layouts, [s.replace("_", " ") for s in show])
     print(printed(table))
     took = [each[3] for each in details]

@@ -7,6 +7,8 @@ import pandas as pd
 import pytest
 
 import tellall as ta
+from tellall.outputs.found import FoundTable
+from tests.outputs import generated, measured
 
 
 @pytest.fixture(scope="module")
@@ -101,3 +103,115 @@ def test_an_audit_takes_what_was_recognised(frame, people):
     audit = ta.audit(folder.people(people), folder)
     assert audit.verdict.word != "pass"
     assert len(audit.findings) > 0
+
+
+def test_rates_and_percentages_become_equations_with_their_digits(frame, people):
+    rates = frame.groupby(["region", "sex"]).ill.mean()
+    text = "region|sex|% ill\n" + "\n".join(f"{r}|{s}|{100 * rate:.1f}" for (r, s), rate in rates.items())
+    table = FoundTable.of_texts([line.split("|") for line in text.splitlines()])
+    folder = ta.recognise(table, people)
+    (found,) = folder.outputs
+    assert found.read, found.reason
+    (release,) = folder.releases
+    assert isinstance(release.statistic, ta.PrintedCells)
+    assert release.protections == (ta.Rounding(0.1),)
+    exact = release.statistic.values(folder.people(people))
+    assert np.abs(exact - release.values).max() <= 0.05 + 1e-9
+    assert ta.audit(folder.people(people), folder).verdict.word in ("pass", "review", "fail")
+
+
+def test_means_of_a_number_are_attacked_and_its_own_column_is_not_known(frame):
+    people = ta.Dataset.from_frame(frame, secret="pay")
+    table = frame.groupby(["region", "sex"]).pay.agg(["mean", "count"]).round(1)
+    folder = ta.recognise(table, people)
+    (found,) = folder.outputs
+    assert found.read
+    assert found.measured == ("pay",)
+    assert set(folder.known) == {"region", "sex"}
+    (release,) = folder.releases
+    assert release.statistic.kind == "means"
+    assert release.levels == 0
+
+
+def test_a_filter_is_found_and_said(frame, people):
+    some = frame[frame.age >= 40]
+    found = _one(pd.crosstab([some.region, some.sex], some.ill), people)
+    assert found.read, found.reason
+    assert found.where == "age >= 40"
+    assert "age" in found.columns_known
+
+
+def test_one_person_left_out_is_not_explained_by_a_filter(frame, people):
+    some = frame.drop(index=frame.index[frame.age == frame.age.max()][:1])
+    found = _one(pd.crosstab([some.region, some.sex], some.ill), people)
+    assert not found.read
+
+
+def test_two_equal_meanings_are_asked_and_confirmed(frame):
+    rng = np.random.default_rng(1)
+    twin = frame.assign(twin=frame.region)
+    rows = rng.choice(len(frame), 2, replace=False)
+    while twin.region[rows[0]] == twin.region[rows[1]] or twin.ill[rows[0]] != twin.ill[rows[1]]:
+        rows = rng.choice(len(frame), 2, replace=False)
+    twin.loc[rows, "twin"] = twin.region[rows[::-1]].to_numpy()  # the same table, other people in it
+    people = ta.Dataset.from_frame(twin, secret="ill")
+    table = pd.crosstab(twin.region, twin.ill)
+    table.index.name = None
+    folder = ta.recognise({"t": table}, people)
+    (found,) = folder.outputs
+    assert not found.read
+    assert len(found.meanings) == 2
+    assert folder.unread
+    (sure,) = ta.recognise({"t": table}, people, confirm={"t": 2}).outputs
+    assert sure.read
+    assert sure.columns == found.meanings[1].columns
+
+
+def test_first_tables_of_papers_are_read_part_by_part(frame, people):
+    lines = [["Characteristic", "ill = 0", "ill = 1"]]
+    for name in ("sex", "region", "drug"):
+        lines.append([name, "", ""])
+        counts = pd.crosstab(frame[name], frame.ill)
+        lines += [
+            [f"  {label}", *(f"{n} ({100 * n / counts[v].sum():.1f})" for v, n in row.items())]
+            for label, row in counts.iterrows()
+        ]
+    folder = ta.recognise(FoundTable.of_texts(lines), people)
+    assert [one.read for one in folder.outputs] == [True, True, True]
+    assert set(folder.known) == {"sex", "region", "drug"}
+
+
+def test_records_are_plain_data(frame, people):
+    found = _one(pd.crosstab(frame.sex, frame.ill), people)
+    plain = found.as_json()
+    assert {"source", "sentence", "columns", "where", "protection", "agrees", "read", "reason"} <= set(plain)
+    assert "made" not in plain
+
+
+def test_declared_noise_must_agree_within_its_bound(frame, people):
+    rng = np.random.default_rng(3)
+    table = pd.crosstab([frame.region, frame.sex], frame.ill)
+    random = ta.Rounding(3, "random")
+    noisy = table + rng.integers(-1, 2, table.shape)
+    rounded = pd.DataFrame(random.perturb(table.to_numpy().astype(float), rng), table.index, table.columns)
+    assert _one(rounded, people, protect=random).read
+    assert not _one(noisy, people).read
+
+
+@pytest.mark.parametrize("name", ["birthwt", "cps"])
+def test_outputs_of_real_data_have_no_wrong_meaning(name):
+    table, _ = measured.run([name], generated.QUICK)
+    words = [word for row in table.values() for word, count in row.items() for _ in range(count)]
+    assert "WRONG" not in words
+    assert not [word for word in words if word.startswith("ERROR")]
+    assert words.count("right") >= 0.8 * len(words)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [*generated.TUNED, *generated.HELD])
+def test_all_layouts_of_all_data_have_no_wrong_meaning(name):
+    table, _ = measured.run([name])
+    words = [word for row in table.values() for word, count in row.items() for _ in range(count)]
+    assert "WRONG" not in words
+    assert not [word for word in words if word.startswith("ERROR")]
+    assert words.count("right") >= 0.7 * len(words)

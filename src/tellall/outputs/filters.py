@@ -54,7 +54,8 @@ class TriedFilter:
         """How many bits it costs, and whether the title says it."""
         text = f" {plain_text(around)} "
         if f" {self.variable.plain} " not in text and not _of_one_label(self, text):
-            return log2(max(self.tried, 2)) + 2.0, False
+            usual = 5.0 + 2.0 * log2(max(self.variable.size, 2))
+            return max(8.0, min(log2(max(self.tried, 2)) + 2.0, usual)), False
         words = set(re.findall(r"[\w.]+", text))
         kept, gone = self.values[:-1], ~self.values[:-1]
         ends = [np.flatnonzero(side) for side in (kept, gone) if side.any()]

@@ -231,12 +231,12 @@ def _shares(
                 continue
             if panel.said.value:
                 held = variable.holds(panel.said.value)
-                places = [] if held is None else [int(np.argmax(held))]
+                places = [] if held is None or held.sum() != 1 or held[-1] else [int(np.argmax(held))]
             else:
                 places = list(range(variable.size))
             options += [(variable, place) for place in places]
         for variable, place in options:
-            more = np.log2(max(1, len(options)))
+            more = 1.0 if variable.secret else 1.0 + np.log2(max(1, len(options)))
             if target is not None and variable.size == 2 and place == 1:
                 more = 0.0
             elif variable.name in reading.named:
@@ -257,8 +257,8 @@ def _numbers(
     for each in kinds:
         for variable in targets:
             cost = 0.0
-            if target is None and variable.name not in reading.named:
-                cost += float(np.log2(len(targets)))
+            if target is None and variable.name not in reading.named | reading.hinted:
+                cost += 1.0 if variable.secret else 1.0 + float(np.log2(len(targets)))
             if not kind:
                 cost += 1.0 if each == "mean" else 3.0
             yield Measure(each, variable, cost=cost)

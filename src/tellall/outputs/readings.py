@@ -15,6 +15,7 @@ from tellall.outputs.recount import Axis
 from tellall.outputs.statistic_words import Printed, printed_of
 from tellall.outputs.variables import Variable, is_total, plain_text, words_of
 from tellall.people.codes import IntArray
+from tellall.people.labels import label_number
 from tellall.people.printed_numbers import Shown
 from tellall.statistics.cell_counts import TOTAL
 
@@ -46,6 +47,8 @@ class Reading:
         How many bits it cost.
     known
         How many bits names tell: of columns that are printed beside or above their labels.
+    hinted
+        The columns that the title names.
     numbers
         How many cells have a number under it.
     """
@@ -59,6 +62,7 @@ class Reading:
     named: frozenset[str]
     cost: float
     known: float = 0.0
+    hinted: frozenset[str] = frozenset()
     numbers: int = 0
 
     def codes(self) -> IntArray:
@@ -90,7 +94,7 @@ def readings_of(table: FoundTable, variables: Sequence[Variable]) -> Iterator[Re
         if len(found) > _MOST_READINGS:
             break
     most = max((reading.numbers for reading in found), default=0)
-    found = [reading for reading in found if 2 * reading.numbers >= most]
+    found = [reading for reading in found if 6 * reading.numbers >= most]
     found.sort(key=lambda reading: reading.cost - reading.known)
     yield from found[:_MOST_TRIED]
 
@@ -115,7 +119,7 @@ def _of_split(
     lines, width = table.shape
     rows = [i for i in range(heads, lines) if any(cell.numeric for cell in cells[i][sides:])]
     columns = [j for j in range(sides, width) if any(cells[i][j].numeric for i in rows)]
-    if not rows or not columns:
+    if not rows or not columns or 5 * len(rows) < 2 * (lines - 1):
         return []
     if any(cell.numeric and not cell.continued for line in cells[:heads] for cell in line[sides:]):
         numeric_head = sum(cells[i][j].parts != () for i in range(heads) for j in columns)
@@ -213,6 +217,7 @@ def _joined(
         frozenset(named),
         max(cost, 0.0),
         min(known, _MOST_NAMED),
+        frozenset(around),
     )
 
 
@@ -322,6 +327,8 @@ def _axes(
     hinted = [v for v, _, _ in matched if v.name in said]
     roles = []
     for variable, fits, named in matched:
+        if len(fits) == 1 and not named and label_number(fits[0]) is not None:
+            continue  # a number above or beside others is likelier one of them
         if explicit and not named:
             cost = _CONTRADICTED
         elif named:

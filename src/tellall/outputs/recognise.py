@@ -25,6 +25,7 @@ from tellall.outputs.output_folder import (
 from tellall.outputs.read import read_outputs
 from tellall.outputs.releases import NoRelease, releases_of, speaks_of_secret
 from tellall.outputs.search import ACCEPTED, Fitted, Found, Limits, search
+from tellall.outputs.sections import parts_of
 from tellall.outputs.sentences import differences_of, nearest_of, sentence_of, steps_of
 from tellall.outputs.variables import Variable, variables_of
 from tellall.people.dataset import Dataset
@@ -90,7 +91,8 @@ def recognise(
     variables = variables_of(people)
     given = dict(confirm or {})
     known_to = None if public is None else {people.public.names[people.public.position(n)] for n in public}
-    recognised = [_recognise_table(table, people, variables, limits, given) for table in read.tables]
+    tables = [part for table in read.tables for part in parts_of(table, variables)]
+    recognised = [_recognise_table(table, people, variables, limits, given) for table in tables]
     recognised += [_of_model(model) for model in recognise_models(read.models, people)]
     used = [name for each in recognised for name in each.known]
     named = set(used) if known_to is None else known_to | set(used)
@@ -224,6 +226,11 @@ def _recognise_table(
     confirmed: Mapping[str, int],
 ) -> _Recognised:
     found = search(table, variables, people.n, limits)
+    if not found.agreeing and not table.sure:
+        other = table.with_decimal("," if table.decimal == "." else ".")
+        again = search(other, variables, people.n, limits)
+        if again.agreeing:
+            table, found = other, again
     return _judged(table, found, confirmed)
 
 

@@ -371,7 +371,9 @@ def _fit_panels(
         for fit in tried[1:]:
             best = fit if _better(fit, best) else best
         others = [fit for fit in tried if best.all and fit.all and fit is not best]
+        others.sort(key=lambda fit: -fit.sure)
         choices.append([best, *(fit for fit in others if fit.sure >= best.sure - ACCEPTED)])
+    _of_one_column(choices)
     first = tuple(each[0] for each in choices)
     for fits in (
         first,
@@ -379,6 +381,18 @@ def _fit_panels(
     ):
         cost = reading.cost + sum(fit.measure.cost + _ROUNDED * (fit.base is not None) for fit in fits)
         yield Fitted(reading, whole, fits, tuple(left), sum(fit.bits for fit in fits), cost)
+
+
+def _of_one_column(choices: list[list[Fit]]) -> None:
+    """Leaves only measures of the column that the panel which tells most is of, where they agree as well."""
+    told = [each[0] for each in choices if each[0].all and each[0].measure.target is not None]
+    if len(choices) < 2 or not told:
+        return
+    target = max(told, key=lambda fit: fit.sure).measure.target
+    for place, each in enumerate(choices):
+        same = [fit for fit in each if fit.measure.target is target or fit.measure.target is None]
+        if same and each[0].panel.said.target is None:
+            choices[place] = same
 
 
 def _better(new: Fit, old: Fit) -> bool:

@@ -93,9 +93,8 @@ def printed_of(label: str, variables: Sequence[Variable] = ()) -> Printed | None
     )
     if found is not None:
         value = (found[1] or found[2]).strip()
-        for variable in variables:
-            if variable.size <= 20 and variable.holds(value) is not None and not value.isdigit():
-                return Printed(("share",), variable, value)
+        if any(variable.size <= 20 and variable.holds(value) is not None for variable in variables):
+            return Printed(("share",), None, value)
     return None
 
 

@@ -242,17 +242,17 @@ def variables_of(people: Dataset) -> list[Variable]:
 def _of_column(public: Any, index: int) -> Variable:
     column: Column = public.columns[index]
     numbers = public.numbers[index] if public.numbers else None
-    codes = np.asarray(public.codes[index])
+    codes = np.asarray(public.codes[index]).astype(np.int64)  # −1 has to fit
     if numbers is None:
         size = column.levels - column.gaps
-        plain = np.where(codes < size, codes, -1).astype(np.int64)
+        plain = np.where(codes < size, codes, -1)
         return Variable(column.name, index, plain, column.labels[:size], None)
     known = ~np.isnan(numbers)
     if column.cuts is None and not column.dates:
         size = column.levels - column.gaps
         values = np.full(size, np.nan)
         values[codes[known]] = numbers[known]
-        plain = np.where(known, codes, -1).astype(np.int64)
+        plain = np.where(known, codes, -1)
         if size == 0 or not np.isnan(values).any():
             return Variable(column.name, index, plain, _texts(values), values)
     distinct, inverse = np.unique(numbers[known], return_inverse=True)

@@ -104,6 +104,9 @@ class PrintedCells(Statistic):
     def columns_used(self, public: Public) -> set[str]:
         return set(self.columns) & set(public.names)
 
+    def serves(self, levels: int) -> str:
+        return ""  # `size_for` compares them with the table's
+
     def size_for(self, public: Public, levels: int) -> int:
         if levels != self.levels and not (levels == 2 and not self.levels):
             raise invalid("levels", f"{self.levels}, as in the table", levels)

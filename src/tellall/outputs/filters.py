@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tellall.outputs.measures import Measure, Panel
-from tellall.outputs.recount import Axis, Recount
-from tellall.outputs.variables import Flags, Variable, plain_text
+from tellall.outputs.recount import LabelAxis, Recount
+from tellall.outputs.variables import Flags, TableVariable, plain_text
 from tellall.people.codes import Array, IntArray
 from tellall.people.cuts import number_text
 from tellall.statistics.cell_counts import TOTAL
@@ -41,7 +41,7 @@ class TriedFilter:
         How many filters were tried.
     """
 
-    variable: Variable
+    variable: TableVariable
     values: Flags
     where: str
     tried: int
@@ -75,11 +75,11 @@ def _of_one_label(tried: TriedFilter, text: str) -> bool:
 
 def agreeing_filters(
     recount: Recount,
-    axes: Sequence[Axis],
+    axes: Sequence[LabelAxis],
     panel: Panel,
     measure: Measure,
     whole: str,
-    variables: Sequence[Variable],
+    variables: Sequence[TableVariable],
     slack: float,
     base: float | None = None,
 ) -> tuple[list[TriedFilter], int]:
@@ -108,7 +108,7 @@ def agreeing_filters(
 
 
 def _parts(
-    recount: Recount, codes: IntArray, measure: Measure, whole: str, variable: Variable
+    recount: Recount, codes: IntArray, measure: Measure, whole: str, variable: TableVariable
 ) -> list[Array]:
     """For each sum that the measure needs: cells × values of a column, no value last."""
     keys = recount.atoms * (variable.size + 1) + np.where(variable.codes < 0, variable.size, variable.codes)
@@ -151,7 +151,7 @@ def _number(measure: Measure, sums: Sequence[Array]) -> Array:
         return np.asarray(np.sqrt(variance) if measure.kind == "std" else variance)
 
 
-def _kept(variable: Variable, parts: Sequence[Array]) -> Iterator[tuple[Any, list[Array]]]:
+def _kept(variable: TableVariable, parts: Sequence[Array]) -> Iterator[tuple[Any, list[Array]]]:
     """Yields families of filters: which values each keeps, and the sums of the people that it keeps."""
     size = variable.size
     places = np.arange(size + 1)
@@ -184,7 +184,7 @@ def _kept(variable: Variable, parts: Sequence[Array]) -> Iterator[tuple[Any, lis
             )
 
 
-def condition_of(variable: Variable, values: npt.NDArray[np.bool_]) -> str:
+def condition_of(variable: TableVariable, values: npt.NDArray[np.bool_]) -> str:
     """The condition that keeps these values, as `publish` understands it."""
     name = variable.name if re.fullmatch(r"[^\W\d][\w.]*", variable.name) else f"`{variable.name}`"
     kept = np.flatnonzero(values[:-1])

@@ -11,7 +11,7 @@ import numpy as np
 from tellall.outputs.readings import Reading
 from tellall.outputs.recount import Recount
 from tellall.outputs.statistic_words import NOT_RECOMPUTED, Printed
-from tellall.outputs.variables import Flags, Variable
+from tellall.outputs.variables import Flags, TableVariable
 from tellall.people.codes import Array, IntArray
 from tellall.people.printed_numbers import Shown
 from tellall.statistics.cell_counts import TOTAL
@@ -56,7 +56,7 @@ class Measure:
     """
 
     kind: str
-    target: Variable | None = None
+    target: TableVariable | None = None
     value: int | None = None
     over: frozenset[int] = frozenset()
     scale: float = 1.0
@@ -183,7 +183,7 @@ def panels_of(reading: Reading, lines: Sequence[Sequence[Shown]]) -> list[Panel]
     return found
 
 
-def measures_of(panel: Panel, reading: Reading, variables: Sequence[Variable]) -> Iterator[Measure]:
+def measures_of(panel: Panel, reading: Reading, variables: Sequence[TableVariable]) -> Iterator[Measure]:
     """Yields what a panel may show, by what its labels say."""
     kind, target = panel.kind, panel.said.target
     numbers, steps = panel.values
@@ -205,7 +205,7 @@ def measures_of(panel: Panel, reading: Reading, variables: Sequence[Variable]) -
 
 
 def _shares(
-    panel: Panel, kind: str, reading: Reading, variables: Sequence[Variable], scale: float
+    panel: Panel, kind: str, reading: Reading, variables: Sequence[TableVariable], scale: float
 ) -> Iterator[Measure]:
     axes = range(len(reading.axes))
     down = frozenset(at for at in axes if reading.axes[at].down)
@@ -245,7 +245,7 @@ def _shares(
 
 
 def _numbers(
-    panel: Panel, kind: str, reading: Reading, variables: Sequence[Variable], whole: bool
+    panel: Panel, kind: str, reading: Reading, variables: Sequence[TableVariable], whole: bool
 ) -> Iterator[Measure]:
     used = {axis.variable.name for axis in reading.axes}
     target = panel.said.target
@@ -293,7 +293,7 @@ def _expected_shares(measure: Measure, recount: Recount, codes: IntArray, whole:
 
 
 def _expected_numbers(
-    measure: Measure, target: Variable, recount: Recount, codes: IntArray, whole: str
+    measure: Measure, target: TableVariable, recount: Recount, codes: IntArray, whole: str
 ) -> Expected:
     n = recount.cells(recount.by_atom(target), codes, whole)
     total = recount.cells(recount.by_atom(target, 1), codes, whole)
@@ -320,7 +320,7 @@ def _expected_numbers(
     return Expected(values, error, np.maximum(few, _typical_gap(target)))
 
 
-def _typical_gap(target: Variable) -> float:
+def _typical_gap(target: TableVariable) -> float:
     """How far apart the values are that people mostly have."""
     assert target.numbers is not None
     counts = np.bincount(target.codes[target.codes >= 0], minlength=target.size)

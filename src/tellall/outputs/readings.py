@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from tellall.outputs.found import FoundTable
-from tellall.outputs.recount import Axis
+from tellall.outputs.recount import LabelAxis
 from tellall.outputs.statistic_words import Printed, printed_of
-from tellall.outputs.variables import Variable, is_total, plain_text, words_of
+from tellall.outputs.variables import TableVariable, is_total, plain_text, words_of
 from tellall.people.codes import IntArray
 from tellall.people.labels import label_number
 from tellall.people.printed_numbers import Shown
@@ -55,7 +55,7 @@ class Reading:
 
     rows: tuple[int, ...]
     columns: tuple[int, ...]
-    axes: tuple[Axis, ...]
+    axes: tuple[LabelAxis, ...]
     row_prints: tuple[Printed | None, ...]
     column_prints: tuple[Printed | None, ...]
     title: Printed | None
@@ -78,14 +78,14 @@ class Reading:
 class _Role:
     """What one line of labels may be."""
 
-    axis: Axis | None = None
+    axis: LabelAxis | None = None
     prints: tuple[Printed | None, ...] | None = None
     title: Printed | None = None
     name: str = ""
     cost: float = 0.0
 
 
-def readings_of(table: FoundTable, variables: Sequence[Variable]) -> Iterator[Reading]:
+def readings_of(table: FoundTable, variables: Sequence[TableVariable]) -> Iterator[Reading]:
     """Yields ways to read a table, likely ones first, each with a variable at most once."""
     around = " ".join((*table.title, *table.notes))
     found: list[Reading] = []
@@ -113,7 +113,7 @@ def _splits(table: FoundTable) -> Iterator[tuple[int, int]]:
 
 
 def _of_split(
-    table: FoundTable, heads: int, sides: int, variables: Sequence[Variable], around: str
+    table: FoundTable, heads: int, sides: int, variables: Sequence[TableVariable], around: str
 ) -> list[Reading]:
     cells = table.cells
     lines, width = table.shape
@@ -227,7 +227,7 @@ def _targets(prints: Sequence[Sequence[Printed | None]], said: Printed | None) -
     return [each for each in every if each is not None and each.target is not None]
 
 
-def _said_names(corner: Sequence[Sequence[str]], around: str, variables: Sequence[Variable]) -> set[str]:
+def _said_names(corner: Sequence[Sequence[str]], around: str, variables: Sequence[TableVariable]) -> set[str]:
     """The columns that the corner or the title names."""
     texts = {plain_text(text) for line in corner for text in line if text}
     title = f" {' '.join(words_of(around))} "
@@ -238,7 +238,7 @@ def _said_names(corner: Sequence[Sequence[str]], around: str, variables: Sequenc
     }
 
 
-def _corner_names(corner: Sequence[Sequence[str]], variables: Sequence[Variable]) -> frozenset[str]:
+def _corner_names(corner: Sequence[Sequence[str]], variables: Sequence[TableVariable]) -> frozenset[str]:
     """The columns whose names stand in the corner."""
     texts = {plain_text(text) for line in corner for text in line if text}
     return frozenset(v.name for v in variables if v.plain in texts)
@@ -255,7 +255,7 @@ def _roles(
     labels: Sequence[Shown],
     down: bool,
     totals: Sequence[bool],
-    variables: Sequence[Variable],
+    variables: Sequence[TableVariable],
     said: set[str],
 ) -> list[_Role]:
     """What a line of labels may be."""
@@ -277,7 +277,7 @@ def _roles(
     return found
 
 
-def _title_roles(text: str, variables: Sequence[Variable]) -> list[_Role]:
+def _title_roles(text: str, variables: Sequence[TableVariable]) -> list[_Role]:
     """What a label over everything may say: what is printed, or just the name of an axis."""
     said = printed_of(text, variables)
     if said is None:
@@ -289,7 +289,7 @@ def _title_roles(text: str, variables: Sequence[Variable]) -> list[_Role]:
     return roles
 
 
-def _prints(texts: Sequence[str], variables: Sequence[Variable]) -> tuple[Printed | None, ...] | None:
+def _prints(texts: Sequence[str], variables: Sequence[TableVariable]) -> tuple[Printed | None, ...] | None:
     """What each line says is printed; None if some line says something else."""
     found = [printed_of(text, variables) if text else None for text in texts]
     if any(text and each is None for text, each in zip(texts, found, strict=True)):
@@ -302,11 +302,11 @@ def _axes(
     inner: Sequence[str],
     down: bool,
     totals: Sequence[bool],
-    variables: Sequence[Variable],
+    variables: Sequence[TableVariable],
     said: set[str],
 ) -> list[_Role]:
     """The variables whose values these labels may be; some lines may say what is printed instead."""
-    matched: list[tuple[Variable, list[str], bool]] = []
+    matched: list[tuple[TableVariable, list[str], bool]] = []
     for variable in variables:
         fits = [label for label in inner if variable.holds(label) is not None]
         rest = [label for label in inner if label not in fits]
@@ -348,7 +348,7 @@ def _axes(
             printed_of(text, variables) if text and text not in fits and not is_total(text) else None
             for text in texts
         )
-        axis = Axis(variable, tuple(fits), lines, down, cost, named)
+        axis = LabelAxis(variable, tuple(fits), lines, down, cost, named)
         roles.append(_Role(axis, prints if any(prints) else None, cost=cost))
     return roles
 
@@ -366,7 +366,7 @@ def _lines(texts: Sequence[str], fits: Sequence[str], totals: Sequence[bool]) ->
     return tuple(found)
 
 
-def printed_of_title(around: str, variables: Sequence[Variable]) -> Printed | None:
+def printed_of_title(around: str, variables: Sequence[TableVariable]) -> Printed | None:
     """What the title and the notes say is printed, by the first word that says so."""
     text = f" {' '.join(plain_text(around).replace('(', ' ').replace(')', ' ').split())} "
     target = None

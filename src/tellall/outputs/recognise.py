@@ -24,10 +24,10 @@ from tellall.outputs.output_folder import (
 )
 from tellall.outputs.read import read_outputs
 from tellall.outputs.releases import NoRelease, releases_of, speaks_of_secret
-from tellall.outputs.search import ACCEPTED, Fitted, Found, Limits, search
+from tellall.outputs.search import ACCEPTED, FittedTable, Found, SearchLimits, search
 from tellall.outputs.sections import parts_of
 from tellall.outputs.sentences import differences_of, nearest_of, sentence_of, steps_of
-from tellall.outputs.variables import Variable, variables_of
+from tellall.outputs.variables import TableVariable, variables_of
 from tellall.people.dataset import Dataset
 from tellall.people.printed_numbers import shown_of
 from tellall.protections.protection import Protection, as_protections
@@ -87,7 +87,7 @@ def recognise(
         raise invalid("people", "a Dataset with a secret", type(people).__name__, "Make one with ta.read.")
     read = _read(outputs)
     done = as_protections(protect)
-    limits = Limits(seconds, done, _slack(done))
+    limits = SearchLimits(seconds, done, _slack(done))
     variables = variables_of(people)
     given = dict(confirm or {})
     known_to = None if public is None else {people.public.names[people.public.position(n)] for n in public}
@@ -139,7 +139,7 @@ class _Recognised:
     """An output with what it is found to be, before the columns of all outputs are known."""
 
     record: RecognisedOutput
-    fitted: Fitted | None = None
+    fitted: FittedTable | None = None
     model: RecognisedModel | None = None
 
     @property
@@ -221,8 +221,8 @@ def _slack(protections: Sequence[Protection]) -> float:
 def _recognise_table(
     table: FoundTable,
     people: Dataset,
-    variables: Sequence[Variable],
-    limits: Limits,
+    variables: Sequence[TableVariable],
+    limits: SearchLimits,
     confirmed: Mapping[str, int],
 ) -> _Recognised:
     found = search(table, variables, people.n, limits)
@@ -276,17 +276,17 @@ def _judged(table: FoundTable, found: Found, confirmed: Mapping[str, int]) -> _R
     return _Recognised(record, best)
 
 
-def _meaning(number: int, fitted: Fitted, first: Fitted) -> PossibleMeaning:
+def _meaning(number: int, fitted: FittedTable, first: FittedTable) -> PossibleMeaning:
     columns = tuple(axis.variable.name for axis in fitted.axes)
     differs = () if fitted is first else differences_of(first, fitted)
     return PossibleMeaning(number, sentence_of(fitted), columns, fitted.where, differs)
 
 
-def _about_secret(fitted: Fitted) -> bool:
+def _about_secret(fitted: FittedTable) -> bool:
     return any(speaks_of_secret(fitted, fit) for fit in fitted.fits)
 
 
-def _described(plain: RecognisedOutput, fitted: Fitted, table: FoundTable) -> RecognisedOutput:
+def _described(plain: RecognisedOutput, fitted: FittedTable, table: FoundTable) -> RecognisedOutput:
     about = _about_secret(fitted)
     measured = [fit.measure.target.name for fit in fitted.fits if fit.measure.target is not None]
     return replace(
@@ -311,7 +311,7 @@ def _described(plain: RecognisedOutput, fitted: Fitted, table: FoundTable) -> Re
     )
 
 
-def _marks(table: FoundTable, fitted: Fitted | None) -> tuple[str, ...]:
+def _marks(table: FoundTable, fitted: FittedTable | None) -> tuple[str, ...]:
     """A letter for each cell of each line."""
     height, width = table.shape
     letters = np.full((height, width), ".")

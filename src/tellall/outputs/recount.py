@@ -10,17 +10,17 @@ from typing import Any
 
 import numpy as np
 
-from tellall.outputs.variables import Flags, Variable
+from tellall.outputs.variables import Flags, TableVariable
 from tellall.people.codes import Array, IntArray
 from tellall.statistics.cell_counts import TOTAL
 
-__all__ = ["Axis", "Recount", "Sorted", "Whole"]
+__all__ = ["LabelAxis", "Recount", "Sorted", "Whole"]
 
 MOST_ATOMS = 2_000_000
 
 
 @dataclass(frozen=True, eq=False)
-class Axis:
+class LabelAxis:
     """A line of labels read as values of a variable.
 
     Attributes
@@ -39,7 +39,7 @@ class Axis:
         Whether the table names it.
     """
 
-    variable: Variable
+    variable: TableVariable
     labels: tuple[str, ...]
     lines: tuple[int, ...]
     down: bool
@@ -114,7 +114,7 @@ class Recount:
         Which of them the table is about; None for everybody.
     """
 
-    axes: tuple[Axis, ...]
+    axes: tuple[LabelAxis, ...]
     people: int
     among: Flags | None = None
     _kept: dict[Any, Array] = field(default_factory=dict, repr=False)
@@ -140,14 +140,14 @@ class Recount:
     def _chosen(self) -> IntArray:
         return self.atoms if self.among is None else self.atoms[self.among]
 
-    def by_atom(self, target: Variable | None = None, power: int = 0, value: int | None = None) -> Array:
+    def by_atom(self, target: TableVariable | None = None, power: int = 0, value: int | None = None) -> Array:
         """Atoms: how many people (of those with a known target), or sums of powers of the target."""
         key = (None if target is None else id(target), power, value)
         if key not in self._kept:
             self._kept[key] = self._by_atom(target, power, value).reshape(self.shape)
         return self._kept[key]
 
-    def _by_atom(self, target: Variable | None, power: int, value: int | None) -> Array:
+    def _by_atom(self, target: TableVariable | None, power: int, value: int | None) -> Array:
         if target is None:
             return np.bincount(self._chosen, minlength=self.size).astype(np.float64)
         codes = target.codes if self.among is None else target.codes[self.among]
@@ -169,7 +169,7 @@ class Recount:
             return np.full(len(codes), float(found))
         return np.asarray(found[tuple(codes.T)])  # TOTAL is the last row
 
-    def sorted_by(self, target: Variable) -> Sorted:
+    def sorted_by(self, target: TableVariable) -> Sorted:
         """The people with a known target by atom, in ascending order of it."""
         codes = target.codes if self.among is None else target.codes[self.among]
         known = codes >= 0

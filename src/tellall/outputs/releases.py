@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from tellall.core.errors import TellallError
-from tellall.outputs.recount import Axis
-from tellall.outputs.search import Fit, Fitted
+from tellall.outputs.recount import LabelAxis
+from tellall.outputs.search import FittedTable, PanelFit
 from tellall.people.codes import Array, IntArray
 from tellall.people.cuts import number_text
 from tellall.people.dataset import Dataset
@@ -47,7 +47,7 @@ class Hidden:
         return self.high if self.declared is None else self.declared
 
 
-def hiding_of(fit: Fit) -> Hidden | None:
+def hiding_of(fit: PanelFit) -> Hidden | None:
     """The hiding rule of counts, as far as shown and hidden cells say; None if nothing is hidden."""
     if fit.measure.kind != "count" or not fit.hidden.any():
         return None
@@ -66,7 +66,7 @@ def hiding_of(fit: Fit) -> Hidden | None:
 
 
 def releases_of(
-    fitted: Fitted, people: Dataset, declared: Sequence[Protection] = ()
+    fitted: FittedTable, people: Dataset, declared: Sequence[Protection] = ()
 ) -> tuple[list[Release], list[str]]:
     """The releases of a recognised table about these people, and why some of its numbers are none."""
     found: list[Release] = []
@@ -86,7 +86,7 @@ def releases_of(
     return found, reasons
 
 
-def _follows(fitted: Fitted, fit: Fit) -> bool:
+def _follows(fitted: FittedTable, fit: PanelFit) -> bool:
     """Whether shares follow from counts that are printed beside them."""
     if fit.measure.kind != "share" or fit.measure.target is not None:
         return False
@@ -94,7 +94,7 @@ def _follows(fitted: Fitted, fit: Fit) -> bool:
     return not counts.hidden.any() and counts.base is None
 
 
-def speaks_of_secret(fitted: Fitted, fit: Fit) -> bool:
+def speaks_of_secret(fitted: FittedTable, fit: PanelFit) -> bool:
     """Whether the numbers depend on the secret."""
     target = fit.measure.target
     if (target is not None and target.secret) or _filtered_by_secret(fitted):
@@ -103,15 +103,17 @@ def speaks_of_secret(fitted: Fitted, fit: Fit) -> bool:
     return at is not None and bool((fit.panel.codes[:, at] != TOTAL).any())
 
 
-def _filtered_by_secret(fitted: Fitted) -> bool:
+def _filtered_by_secret(fitted: FittedTable) -> bool:
     return fitted.filter_by is not None and fitted.filter_by.variable.secret
 
 
-def _secret_axis(axes: Sequence[Axis]) -> int | None:
+def _secret_axis(axes: Sequence[LabelAxis]) -> int | None:
     return next((at for at, axis in enumerate(axes) if axis.variable.secret), None)
 
 
-def _of_fit(fitted: Fitted, fit: Fit, people: Dataset, declared: Sequence[Protection]) -> list[Release]:
+def _of_fit(
+    fitted: FittedTable, fit: PanelFit, people: Dataset, declared: Sequence[Protection]
+) -> list[Release]:
     measure, at = fit.measure, _secret_axis(fitted.axes)
     if _filtered_by_secret(fitted):
         raise NoRelease("people chosen by the secret are recognised, and not attacked")
@@ -127,7 +129,7 @@ def _of_fit(fitted: Fitted, fit: Fit, people: Dataset, declared: Sequence[Protec
     return _counts(fitted, fit, people, declared, at, fit.numbers, fit.expected.values)
 
 
-def _no_totals(fitted: Fitted, fit: Fit, at: int, people: Dataset) -> tuple[IntArray, IntArray]:
+def _no_totals(fitted: FittedTable, fit: PanelFit, at: int, people: Dataset) -> tuple[IntArray, IntArray]:
     """The cells that are of one value of the secret, and that value."""
     if not people.levels:
         raise NoRelease("counts by bands of a number are recognised, and not attacked: cut it")
@@ -138,7 +140,7 @@ def _no_totals(fitted: Fitted, fit: Fit, at: int, people: Dataset) -> tuple[IntA
 
 
 def _shares(
-    fitted: Fitted, fit: Fit, people: Dataset, declared: Sequence[Protection], at: int
+    fitted: FittedTable, fit: PanelFit, people: Dataset, declared: Sequence[Protection], at: int
 ) -> list[Release]:
     """Shares of the people of public cells as they are; others as the counts that they stand for."""
     if fit.measure.over != {at}:
@@ -150,7 +152,9 @@ def _shares(
     return [_printed(fitted, fit, people, declared, rows, others, secret, kind)]
 
 
-def _of_target(fitted: Fitted, fit: Fit, people: Dataset, declared: Sequence[Protection]) -> Release:
+def _of_target(
+    fitted: FittedTable, fit: PanelFit, people: Dataset, declared: Sequence[Protection]
+) -> Release:
     """Rates, means and sums of the secret."""
     measure, target = fit.measure, fit.measure.target
     assert target is not None
@@ -168,8 +172,8 @@ def _of_target(fitted: Fitted, fit: Fit, people: Dataset, declared: Sequence[Pro
 
 
 def _printed(
-    fitted: Fitted,
-    fit: Fit,
+    fitted: FittedTable,
+    fit: PanelFit,
     people: Dataset,
     declared: Sequence[Protection],
     rows: IntArray,
@@ -193,7 +197,7 @@ def _printed(
     return _checked(statistic, numbers, fit.expected.values[rows], fitted, people, protect)
 
 
-def _last_digit(fit: Fit) -> list[Protection]:
+def _last_digit(fit: PanelFit) -> list[Protection]:
     """Rounding to the finest printed digit that all numbers agree with; none where all digits are shown."""
     steps = fit.panel.values[1][fit.shown]
     off = np.abs(fit.numbers - fit.expected.values)[fit.shown]
@@ -206,13 +210,13 @@ def _last_digit(fit: Fit) -> list[Protection]:
     return [Rounding(float(steps.max()))]
 
 
-def _listed_only(fitted: Fitted, at: int) -> bool:
+def _listed_only(fitted: FittedTable, at: int) -> bool:
     """Whether a total of an axis holds just the people under its labels."""
     axis = fitted.axes[at]
     return np.array_equal(axis.total(fitted.whole), axis.total("listed"))
 
 
-def _only_value(axis: Axis, label: int) -> int:
+def _only_value(axis: LabelAxis, label: int) -> int:
     held = np.flatnonzero(axis.masks[label])
     if held.size != 1 or held[0] >= axis.variable.size:
         raise NoRelease(f"'{axis.labels[label]}' holds several values of {axis.variable.name}")
@@ -220,8 +224,8 @@ def _only_value(axis: Axis, label: int) -> int:
 
 
 def _counts(
-    fitted: Fitted,
-    fit: Fit,
+    fitted: FittedTable,
+    fit: PanelFit,
     people: Dataset,
     declared: Sequence[Protection],
     at: int,
@@ -255,7 +259,7 @@ def _checked(
     statistic: CellCounts | PrintedCells,
     numbers: Array,
     expected: Array,
-    fitted: Fitted,
+    fitted: FittedTable,
     people: Dataset,
     protect: Sequence[Protection],
 ) -> Release:
@@ -274,7 +278,7 @@ def _checked(
     return made
 
 
-def _inferred(fit: Fit) -> list[Protection]:
+def _inferred(fit: PanelFit) -> list[Protection]:
     found: list[Protection] = []
     hidden = hiding_of(fit)
     if hidden is not None:
@@ -284,7 +288,7 @@ def _inferred(fit: Fit) -> list[Protection]:
     return found
 
 
-def _own_label(axis: Axis, label: int) -> str:
+def _own_label(axis: LabelAxis, label: int) -> str:
     """The label as readers of releases understand it: a value of the column, or a range of its numbers."""
     variable, held = axis.variable, axis.masks[label]
     places = np.flatnonzero(held)

@@ -20,12 +20,12 @@ from tellall.outputs.measures import (
     panels_of,
 )
 from tellall.outputs.readings import Reading, readings_of
-from tellall.outputs.recount import Axis, Recount
+from tellall.outputs.recount import LabelAxis, Recount
 from tellall.outputs.statistic_words import NOT_RECOMPUTED
-from tellall.outputs.variables import Flags, Variable
+from tellall.outputs.variables import Flags, TableVariable
 from tellall.people.codes import Array
 
-__all__ = ["ACCEPTED", "Fit", "Fitted", "Found", "Limits", "search"]
+__all__ = ["ACCEPTED", "FittedTable", "Found", "PanelFit", "SearchLimits", "search"]
 
 _FAR = 30.0
 ACCEPTED = 10.0  # bits above what was tried
@@ -38,7 +38,7 @@ _ROUNDED = 2.0  # bits that an inferred rounding base costs
 
 
 @dataclass(frozen=True)
-class Limits:
+class SearchLimits:
     """What a search may cost."""
 
     seconds: float = 20.0
@@ -47,7 +47,7 @@ class Limits:
 
 
 @dataclass(frozen=True, eq=False)
-class Fit:
+class PanelFit:
     """How far one panel agrees with one measure.
 
     Attributes
@@ -84,12 +84,12 @@ class Fit:
 
 
 @dataclass(frozen=True, eq=False)
-class Fitted:
+class FittedTable:
     """A table under one reading: its panels with their measures, and the people that it is about."""
 
     reading: Reading
     whole: str
-    fits: tuple[Fit, ...]
+    fits: tuple[PanelFit, ...]
     left: tuple[Panel, ...]
     bits: float
     cost: float
@@ -105,7 +105,7 @@ class Fitted:
         return self.bits + self.reading.known - self.cost
 
     @property
-    def axes(self) -> tuple[Axis, ...]:
+    def axes(self) -> tuple[LabelAxis, ...]:
         """The axes of the reading."""
         return self.reading.axes
 
@@ -144,13 +144,13 @@ class Fitted:
 class Found:
     """What a search found: all that agree, best first, and the nearest of what does not."""
 
-    agreeing: list[Fitted] = field(default_factory=list)
-    nearest: Fitted | None = None
+    agreeing: list[FittedTable] = field(default_factory=list)
+    nearest: FittedTable | None = None
     finished: bool = True
     readings: int = 0
 
     @property
-    def accepted(self) -> list[Fitted]:
+    def accepted(self) -> list[FittedTable]:
         """The different meanings that are sure enough, as far as they are near the best."""
         if not self.agreeing:
             return []
@@ -158,7 +158,7 @@ class Found:
         most = max(each.cells for each in near)  # other readings take some of the numbers for labels
         whole = [each for each in self.agreeing if each.cells == most]
         best = whole[0].sure
-        kept: dict[tuple[object, ...], Fitted] = {}
+        kept: dict[tuple[object, ...], FittedTable] = {}
         for each in whole:
             if each.sure >= best - ACCEPTED:
                 kept.setdefault(each.identity(), each)
@@ -166,10 +166,10 @@ class Found:
 
 
 def search(
-    table: FoundTable, variables: Sequence[Variable], people: int, limits: Limits | None = None
+    table: FoundTable, variables: Sequence[TableVariable], people: int, limits: SearchLimits | None = None
 ) -> Found:
     """What the table is, as far as computing it again says."""
-    limits = limits or Limits()
+    limits = limits or SearchLimits()
     found, ends = Found(), time.process_time() + limits.seconds
     kept: dict[tuple[int, ...], Recount] = {}
     for reading in readings_of(table, variables):
@@ -197,10 +197,10 @@ def _most_numbers(table: FoundTable) -> int:
 def _with_filters(
     found: Found,
     table: FoundTable,
-    variables: Sequence[Variable],
+    variables: Sequence[TableVariable],
     people: int,
     kept: dict[tuple[int, ...], Recount],
-    limits: Limits,
+    limits: SearchLimits,
     ends: float,
 ) -> None:
     """Tries filters under the likeliest readings that explain most numbers."""
@@ -243,7 +243,11 @@ def _with_filters(
 
 
 def _filters_of(
-    reading: Reading, panels: Sequence[Panel], recount: Recount, variables: Sequence[Variable], limits: Limits
+    reading: Reading,
+    panels: Sequence[Panel],
+    recount: Recount,
+    variables: Sequence[TableVariable],
+    limits: SearchLimits,
 ) -> tuple[list[TriedFilter], int]:
     """Filters under which the panel that tells most agrees, for one of its measures."""
     usual = ("count", "mean", "share", "sum", "std", "var")
@@ -275,7 +279,7 @@ def _bases_of(panel: Panel) -> Iterator[float]:
             yield base
 
 
-def _left_out_bits(fitted: Fitted, mask: Flags, whole: Recount) -> float:
+def _left_out_bits(fitted: FittedTable, mask: Flags, whole: Recount) -> float:
     """What the numbers tell of who was left out: how much they would vary among filters as large."""
     total = 0.0
     for fit in fitted.fits:
@@ -299,7 +303,7 @@ def _left_out_bits(fitted: Fitted, mask: Flags, whole: Recount) -> float:
     return total
 
 
-def _keep(found: Found, fitted: Fitted) -> None:
+def _keep(found: Found, fitted: FittedTable) -> None:
     if fitted.fits and all(fit.all for fit in fitted.fits):
         found.agreeing.append(fitted)
         found.agreeing.sort(key=lambda each: -each.sure)
@@ -307,11 +311,11 @@ def _keep(found: Found, fitted: Fitted) -> None:
         found.nearest = _nearer(found.nearest, fitted)
 
 
-def _nearer(old: Fitted | None, new: Fitted) -> Fitted:
+def _nearer(old: FittedTable | None, new: FittedTable) -> FittedTable:
     if old is None:
         return new
 
-    def rank(one: Fitted) -> float:
+    def rank(one: FittedTable) -> float:
         agree, shown = one.agreeing
         return agree - (shown - agree) / 2 + (one.reading.known - one.cost) / 4
 
@@ -329,12 +333,12 @@ def _recount_of(reading: Reading, people: int, kept: dict[tuple[int, ...], Recou
 def fitted_under(
     reading: Reading,
     table: FoundTable,
-    variables: Sequence[Variable],
+    variables: Sequence[TableVariable],
     people: int,
     kept: dict[tuple[int, ...], Recount],
-    limits: Limits,
+    limits: SearchLimits,
     among: Flags | None = None,
-) -> Iterator[Fitted]:
+) -> Iterator[FittedTable]:
     """Yields the table under one reading, for each way to understand its totals."""
     panels = panels_of(reading, table.cells)
     if not panels:
@@ -355,11 +359,11 @@ def _fit_panels(
     panels: Sequence[Panel],
     recount: Recount,
     whole: str,
-    variables: Sequence[Variable],
-    limits: Limits,
-) -> Iterator[Fitted]:
+    variables: Sequence[TableVariable],
+    limits: SearchLimits,
+) -> Iterator[FittedTable]:
     """Yields the best measure of every panel, and then each panel's others that agree as well."""
-    choices: list[list[Fit]] = []
+    choices: list[list[PanelFit]] = []
     left: list[Panel] = []
     for panel in panels:
         measures = [] if panel.kind == NOT_RECOMPUTED else measures_of(panel, reading, variables)
@@ -380,10 +384,10 @@ def _fit_panels(
         *((*first[:at], other, *first[at + 1 :]) for at, each in enumerate(choices) for other in each[1:]),
     ):
         cost = reading.cost + sum(fit.measure.cost + _ROUNDED * (fit.base is not None) for fit in fits)
-        yield Fitted(reading, whole, fits, tuple(left), sum(fit.bits for fit in fits), cost)
+        yield FittedTable(reading, whole, fits, tuple(left), sum(fit.bits for fit in fits), cost)
 
 
-def _of_one_column(choices: list[list[Fit]]) -> None:
+def _of_one_column(choices: list[list[PanelFit]]) -> None:
     """Leaves only measures of the column that the panel which tells most is of, where they agree as well."""
     told = [each[0] for each in choices if each[0].all and each[0].measure.target is not None]
     if len(choices) < 2 or not told:
@@ -395,7 +399,7 @@ def _of_one_column(choices: list[list[Fit]]) -> None:
             choices[place] = same
 
 
-def _better(new: Fit, old: Fit) -> bool:
+def _better(new: PanelFit, old: PanelFit) -> bool:
     if new.all != old.all:
         return new.all
     if new.all:
@@ -403,13 +407,13 @@ def _better(new: Fit, old: Fit) -> bool:
     return float(new.agrees.mean()) - new.measure.cost / 40 > float(old.agrees.mean()) - old.measure.cost / 40
 
 
-def fit_of(panel: Panel, measure: Measure, recount: Recount, whole: str, limits: Limits) -> Fit:
+def fit_of(panel: Panel, measure: Measure, recount: Recount, whole: str, limits: SearchLimits) -> PanelFit:
     """How far a panel agrees with a measure."""
     expected = expected_of(measure, recount, panel.codes, whole)
     return compared(panel, measure, expected, limits)
 
 
-def compared(panel: Panel, measure: Measure, expected: Expected, limits: Limits) -> Fit:
+def compared(panel: Panel, measure: Measure, expected: Expected, limits: SearchLimits) -> PanelFit:
     """How far what is printed agrees with what is expected."""
     numbers, steps = panel.values
     shown = ~np.isnan(numbers)
@@ -433,7 +437,7 @@ def compared(panel: Panel, measure: Measure, expected: Expected, limits: Limits)
             agrees = np.where(shown, np.abs(numbers - values) <= base / 2 + 1e-9, agrees)
             widths = np.full(numbers.size, base)
     bits = evidence_of(expected, panel, widths, shown & agrees)
-    return Fit(panel, measure, expected, agrees, shown, (hidden | (blank & ~empty)), numbers, base, bits)
+    return PanelFit(panel, measure, expected, agrees, shown, (hidden | (blank & ~empty)), numbers, base, bits)
 
 
 def _reach(numbers: Array, steps: Array) -> Array:

@@ -7,13 +7,13 @@ from dataclasses import replace
 
 from tellall.outputs.found import FoundTable
 from tellall.outputs.statistic_words import printed_of
-from tellall.outputs.variables import Variable, plain_text
+from tellall.outputs.variables import TableVariable, plain_text
 from tellall.people.printed_numbers import Shown
 
 __all__ = ["parts_of"]
 
 
-def parts_of(table: FoundTable, variables: Sequence[Variable]) -> list[FoundTable]:
+def parts_of(table: FoundTable, variables: Sequence[TableVariable]) -> list[FoundTable]:
     """The parts of a table under lines that name a column and hold no number; the table itself if none does.
 
     Every part has the table's header lines, and the name of its column over its labels.
@@ -41,7 +41,7 @@ def parts_of(table: FoundTable, variables: Sequence[Variable]) -> list[FoundTabl
     return found or [table]
 
 
-def _names_a_part(line: Sequence[Shown], names: set[str], variables: Sequence[Variable]) -> bool:
+def _names_a_part(line: Sequence[Shown], names: set[str], variables: Sequence[TableVariable]) -> bool:
     """Whether a line has the name of a column and nothing else, perhaps with what is printed below."""
     if line[0].blank or any(not cell.blank for cell in line[1:]):
         return False

@@ -6,7 +6,7 @@ import numpy as np
 
 from tellall.core.amounts import count_of
 from tellall.outputs.releases import hiding_of
-from tellall.outputs.search import Fit, Fitted
+from tellall.outputs.search import FittedTable, PanelFit
 from tellall.statistics.cell_counts import TOTAL
 
 __all__ = ["differences_of", "nearest_of", "sentence_of", "steps_of"]
@@ -14,7 +14,7 @@ __all__ = ["differences_of", "nearest_of", "sentence_of", "steps_of"]
 _MOST_CELLS = 4
 
 
-def sentence_of(fitted: Fitted) -> str:
+def sentence_of(fitted: FittedTable) -> str:
     """What a table is, in a sentence without an end: "counts of ill by sex and age, rounded to 5"."""
     names = [axis.variable.name for axis in fitted.axes]
     secret = [axis.variable.name for axis in fitted.axes if axis.variable.secret]
@@ -50,7 +50,7 @@ def _listed(words: list[str]) -> str:
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}" if words else ""
 
 
-def _left_out(fitted: Fitted) -> str:
+def _left_out(fitted: FittedTable) -> str:
     if fitted.whole == "all":
         return ""
     names = [
@@ -59,7 +59,7 @@ def _left_out(fitted: Fitted) -> str:
     return " or ".join(names)
 
 
-def steps_of(fitted: Fitted) -> tuple[str, ...]:
+def steps_of(fitted: FittedTable) -> tuple[str, ...]:
     """What was done to the numbers, as far as they say."""
     found: list[str] = []
     for fit in fitted.fits:
@@ -76,7 +76,7 @@ def steps_of(fitted: Fitted) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def _ties(fit: Fit) -> str:
+def _ties(fit: PanelFit) -> str:
     """Which rules for halves fit; empty if there are none."""
     assert fit.base is not None
     over = fit.expected.values / fit.base
@@ -95,7 +95,7 @@ def _ties(fit: Fit) -> str:
     return f"halves {' or '.join(rules)}" if rules else "halves either way"
 
 
-def nearest_of(fitted: Fitted) -> str:
+def nearest_of(fitted: FittedTable) -> str:
     """The nearest explanation of a table that does not agree in every cell, and what differs."""
     agree, shown = fitted.agreeing
     off = []
@@ -111,7 +111,7 @@ def nearest_of(fitted: Fitted) -> str:
     return f"{said} differ{by}{version}"
 
 
-def differences_of(first: Fitted, other: Fitted) -> tuple[str, ...]:
+def differences_of(first: FittedTable, other: FittedTable) -> tuple[str, ...]:
     """Cells whose numbers are others under a second meaning, before rounding and hiding."""
     found = []
     for one, two in zip(first.fits, other.fits, strict=False):
@@ -124,7 +124,7 @@ def differences_of(first: Fitted, other: Fitted) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _place(fitted: Fitted, fit: Fit, at: int) -> str:
+def _place(fitted: FittedTable, fit: PanelFit, at: int) -> str:
     words = [
         f"{axis.variable.name} {axis.labels[code]}"
         for axis, code in zip(fitted.axes, fit.panel.codes[at], strict=True)

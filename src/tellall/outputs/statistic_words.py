@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tellall.outputs.variables import Variable, plain_text
+from tellall.outputs.variables import TableVariable, plain_text
 
 __all__ = ["NOT_RECOMPUTED", "Printed", "printed_of"]
 
@@ -53,7 +53,7 @@ class Printed:
     """
 
     kinds: tuple[str, ...] = ()
-    target: Variable | None = None
+    target: TableVariable | None = None
     value: str = ""
 
     def joined(self, other: Printed | None) -> Printed | None:
@@ -66,7 +66,7 @@ class Printed:
         return Printed(self.kinds or other.kinds, self.target or other.target, self.value or other.value)
 
 
-def printed_of(label: str, variables: Sequence[Variable] = ()) -> Printed | None:
+def printed_of(label: str, variables: Sequence[TableVariable] = ()) -> Printed | None:
     """What a label says is printed; None if it says nothing of the kind.
 
     Examples

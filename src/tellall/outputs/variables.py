@@ -18,7 +18,7 @@ from tellall.people.cuts import number_text
 from tellall.people.dataset import Dataset
 from tellall.people.labels import label_number, parse_range
 
-__all__ = ["GAP_WORDS", "Variable", "is_total", "plain_text", "variables_of", "words_of"]
+__all__ = ["GAP_WORDS", "TableVariable", "is_total", "plain_text", "variables_of", "words_of"]
 
 Flags = npt.NDArray[np.bool_]
 
@@ -88,7 +88,7 @@ def is_total(label: str) -> bool:
 
 
 @dataclass(frozen=True, eq=False)
-class Variable:
+class TableVariable:
     """A column that a table may be about.
 
     Attributes
@@ -230,7 +230,7 @@ class Variable:
         return word == self.plain or (word.startswith(self.plain + " ") and self.holds(label) is not None)
 
 
-def variables_of(people: Dataset) -> list[Variable]:
+def variables_of(people: Dataset) -> list[TableVariable]:
     """All columns of these people, the secret last."""
     public = people.public
     found = [_of_column(public, index) for index in range(len(public.columns))]
@@ -239,14 +239,14 @@ def variables_of(people: Dataset) -> list[Variable]:
     return found
 
 
-def _of_column(public: Any, index: int) -> Variable:
+def _of_column(public: Any, index: int) -> TableVariable:
     column: Column = public.columns[index]
     numbers = public.numbers[index] if public.numbers else None
     codes = np.asarray(public.codes[index]).astype(np.int64)  # −1 has to fit
     if numbers is None:
         size = column.levels - column.gaps
         plain = np.where(codes < size, codes, -1)
-        return Variable(column.name, index, plain, column.labels[:size], None)
+        return TableVariable(column.name, index, plain, column.labels[:size], None)
     known = ~np.isnan(numbers)
     if column.cuts is None and not column.dates:
         size = column.levels - column.gaps
@@ -254,27 +254,27 @@ def _of_column(public: Any, index: int) -> Variable:
         values[codes[known]] = numbers[known]
         plain = np.where(known, codes, -1)
         if size == 0 or not np.isnan(values).any():
-            return Variable(column.name, index, plain, _texts(values), values)
+            return TableVariable(column.name, index, plain, _texts(values), values)
     distinct, inverse = np.unique(numbers[known], return_inverse=True)
     plain = np.full(numbers.size, -1, dtype=np.int64)
     plain[known] = inverse
     if column.dates and column.cuts is None:
-        return Variable(column.name, index, plain, column.labels[: distinct.size], distinct, coded=True)
-    return Variable(column.name, index, plain, _texts(distinct), distinct)
+        return TableVariable(column.name, index, plain, column.labels[: distinct.size], distinct, coded=True)
+    return TableVariable(column.name, index, plain, _texts(distinct), distinct)
 
 
-def _of_secret(people: Dataset) -> Variable:
+def _of_secret(people: Dataset) -> TableVariable:
     secret = np.asarray(people.secret)
     if not people.meaning:
         distinct, inverse = np.unique(secret.astype(np.float64), return_inverse=True)
-        return Variable(people.secret_name, None, inverse.astype(np.int64), _texts(distinct), distinct)
+        return TableVariable(people.secret_name, None, inverse.astype(np.int64), _texts(distinct), distinct)
     meaning = people.meaning
     said = [label_number(label) for label in meaning]
     numbers = [number for number in said if number is not None]
     plain = len(numbers) == len(said) and numbers == sorted(numbers)
     values = np.array(numbers if plain else range(len(meaning)), dtype=np.float64)
     kept = values if plain or len(meaning) == 2 else None
-    return Variable(people.secret_name, None, secret.astype(np.int64), meaning, kept, coded=not plain)
+    return TableVariable(people.secret_name, None, secret.astype(np.int64), meaning, kept, coded=not plain)
 
 
 def _texts(values: Sequence[float] | Array) -> tuple[str, ...]:

@@ -182,6 +182,8 @@ def _csv(frame: pd.DataFrame, path: Path, **more) -> Path:
 def _counts(w: World, columns, margins=False, frame=None, across=1) -> pd.DataFrame:
     d = w.frame if frame is None else frame
     down, right = columns[: len(columns) - across], columns[len(columns) - across :]
+    if not down and len(right) > 1:
+        raise ValueError("no column is left for the rows")
     if not down:
         return d[right[0]].value_counts().sort_index().to_frame("n")
     return pd.crosstab([d[c] for c in down], [d[c] for c in right], margins=margins)

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import shlex
 from pathlib import Path
 
 import numpy as np
@@ -157,3 +158,98 @@ def test_nothing_that_was_printed_acts_on_a_page(tellall, outputs):
     page = Path("outputs-audit/report.html").read_text(encoding="utf-8")
     assert "<script>alert" not in page
     assert "<b>bold" not in page
+
+
+def test_a_plan_that_is_saved_keeps_means_percentages_and_what_was_not_attacked(tellall, outputs):
+    people = pd.read_csv("people.csv")
+    people.groupby("region").pay.agg(["mean", "sum"]).round(2).to_csv(outputs / "regions.csv")
+    command = ["audit", "outputs", "--data", "people.csv", "--no-remedy", "--json", "--secret"]
+    for secret, make in (
+        ("pay", people.groupby("sex").pay.median),
+        ("ill", lambda: (100 * pd.crosstab(people.age // 30, people.ill, normalize="index")).round(1)),
+    ):
+        make().to_csv(outputs / "more.csv")
+        pd.crosstab(people.region, people.ill, normalize="index").round(3).to_csv(outputs / "shares.csv")
+        code, out, _ = tellall(*command, secret, "--save-plan", f"{secret}.toml", "-o", secret)
+        first = json.loads(out)
+        assert code == 3  # the medians of pay; bands of age that no column has
+        again = json.loads(tellall("audit", f"{secret}.toml", "--json", "--no-remedy", "-o", f"{secret}2")[1])
+        assert again["verdict"]["word"] == "review"
+        assert again["overall"] == first["overall"]
+        open_before = {
+            row["name"] for row in first["findings"] if row["verdict"]["decided"] == "not attacked"
+        }
+        open_again = {row["name"] for row in again["findings"] if row["verdict"]["decided"] == "not attacked"}
+        assert open_again == open_before
+
+
+def test_plans_of_several_secrets_are_several_files_and_none_is_overwritten(tellall, outputs):
+    command = ["audit", "outputs", "--data", "people.csv", "--no-remedy", "--save-plan", "saved.toml"]
+    secrets = ["--secret", "ill", "--secret", "sex", "--secret", "ill"]
+    assert tellall(*command, *secrets)[0] in (0, 1, 3)
+    assert {path.name for path in Path().glob("saved*.toml")} == {"saved-ill.toml", "saved-sex.toml"}
+    Path("saved-ill.toml").unlink()
+    code, _, err = tellall(*command, *secrets)
+    assert code == 2
+    assert "--save-plan must be a new file" in err
+    assert "recognised" not in err  # refused before anything is read
+
+
+def test_the_page_has_the_whole_command_that_makes_it_again(tellall, outputs):
+    given = [
+        "--public",
+        "sex,region",
+        "--published",
+        "earlier.csv",
+        "--protect",
+        '{ kind = "Gaussian", std = 2 }',
+    ]
+    people = pd.read_csv("people.csv")
+    pd.crosstab(people.region, people.ill).to_csv("earlier.csv")
+    _, out, err = tellall("audit", "outputs", "--data", "people.csv", "--secret", "ill", "--json", *given)
+    assert shlex.split(json.loads(out)["command"])[7:13] == given, err
+
+
+def test_what_is_confirmed_must_be_an_output(tellall, outputs):
+    code, _, err = tellall(
+        "audit", "outputs", "--data", "people.csv", "--secret", "ill", "--confirm", "ill.csv=1"
+    )
+    assert code == 2
+    assert "pay.csv, lines 1 to 3" in err
+
+
+def test_columns_with_gaps_do_not_hinder_and_texts_without_numbers_take_no_part(tellall, outputs):
+    people = pd.read_csv("people.csv")
+    people.loc[::7, "age"] = np.nan
+    people.loc[::5, "region"] = None
+    people.to_csv("people.csv", index=False)
+    (outputs / "illness.xlsx").unlink()
+    pd.crosstab(people.region, people.ill).to_csv(outputs / "regions.csv")
+    people.groupby("ill").age.mean().round(3).to_csv(outputs / "ages.csv")
+    (outputs / "notes.txt").write_text("Please look at the table of regions first.\n", encoding="utf-8")
+    code, _, err = tellall("audit", "outputs", "--data", "people.csv", "--secret", "ill", "--no-remedy")
+    assert "+ regions.csv, lines 1 to 5: counts of ill by region" in err
+    assert (
+        "? ages.csv, lines 1 to 3: not checked: means of another column by the secret are recognised" in err
+    )
+    assert "- notes.txt: a text without a number" in err
+    assert "Not attacked: ages.csv, lines 1 to 3." in " ".join(err.split())
+    assert code == 3
+
+
+def test_one_region_alone_is_found_by_its_counts_and_the_difference_is_said_once(tellall, outputs):
+    people = pd.read_csv("people.csv")
+    for number in range(25):  # more columns than are tried as what is averaged
+        people[f"lab{number}"] = np.random.default_rng(number).normal(5, 2, N).round(2)
+    people.to_csv("people.csv", index=False)
+    (outputs / "illness.xlsx").unlink()
+    north = people[people.region == "North"]
+    north.groupby("sex").pay.agg(["mean", "count"]).round(2).to_html(outputs / "north.html")
+    people.groupby("region").pay.mean().round(2).to_csv(outputs / "regions.csv")
+    _, _, err = tellall("audit", "outputs", "--data", "people.csv", "--secret", "pay", "--no-remedy")
+    assert "+ north.html, table 1: means of pay and counts by sex, for people with region = 'North'" in err
+    words = " ".join(err.split())
+    gone = (
+        f"“north.html, table 1” leaves out {N - len(north)} people whom “pay.csv, lines 1 to 3”, “regions.csv"
+    )
+    assert gone in words

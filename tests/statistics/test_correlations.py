@@ -35,7 +35,7 @@ def test_values_are_those_of_numpy(people):
 )
 def test_laws(statistic):
     check_statistic(statistic, BITS)
-    if statistic.kind == "covariances" or statistic.variance:
+    if statistic.measure == "covariances" or statistic.variance:
         check_statistic(statistic, REALS)
 
 
@@ -59,7 +59,7 @@ def test_columns_that_do_not_vary_and_answers_that_do_not():
     noisy = ta.publish(people, ta.Correlations(mean=True), ta.Gaussian(0.1), rng=0)
     assert ta.reconstruct(noisy, people.public).status.word == "uncalibrated"
     for wrong in ("spearman", 3):
-        with pytest.raises(ta.InvalidInput, match="kind must be one of"):
+        with pytest.raises(ta.InvalidInput, match="measure must be one of"):
             ta.Correlations(wrong)
 
 

@@ -403,7 +403,7 @@ def _judge_attacks(
     sensitive: Mapping[str, float],
 ) -> Verdict:
     """The verdict on several attacks, the worst of which comes first, before what is known about cells."""
-    missing = f"Not attacked: {', '.join(not_attacked)}." if not_attacked else ""
+    missing = f"Not attacked: {'; '.join(not_attacked)}." if not_attacked else ""
     left = (Reason("not-attacked", missing),) if missing else ()
     if not judged:
         nothing = "Nothing could be attacked, so nothing is known about what it gives away."

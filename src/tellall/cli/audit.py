@@ -205,7 +205,7 @@ def audit(
     check_out(junit, "--junit")
     found = []
     for place, asked in _asked(plan, outputs, given, folder, run.how, run.talk):
-        found.append(run.judge(asked, plan, outputs, place, context))
+        found.append(run.judge(asked, plan, outputs, place, context, given.words))
     several = {"schema_version": VERSION, "document": "audits", "audits": [one.document for one in found]}
     emit(found[0].document if len(found) == 1 else several, as_json=as_json, out=None)
     judged = [each.verdict.word for each in found if each.worst is not None or each.verdict.word == "pass"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -156,9 +156,15 @@ class AuditRun:
     force: bool
 
     def judge(
-        self, asked: Asked, plan: Path | None, outputs: Path | None, folder: Path, context: Context
+        self,
+        asked: Asked,
+        plan: Path | None,
+        outputs: Path | None,
+        folder: Path,
+        context: Context,
+        said: Sequence[str] = (),
     ) -> Audit:
-        """The audit, its page and its other files written."""
+        """The audit, its page and its other files written; ``said`` are the options about outputs."""
         self.signing.check_people(asked.plan.data_file(self.how.data))
         asked = asked.under(self.rules).attackable(self.talk.print).on(self.device)
         people, chosen = asked.people, asked.plan
@@ -178,7 +184,7 @@ class AuditRun:
                 cluster=self.workers.cluster,
                 work=folder / ".work" if chosen.by is None else kept_beside(folder),
                 name=(self.how.data or Path(chosen.data)).name,
-                command=_again(asked, plan, outputs, self.policy, self.how),
+                command=_again(asked, plan, outputs, self.policy, self.how, said),
                 remedy=self.remedy,
                 record=_origin(asked, plan, self.policy, self.rules),
                 judged=shown.show,
@@ -277,12 +283,19 @@ def _refuse_too_much(asked: Asked) -> None:
         )
 
 
-def _again(asked: Asked, plan: Path | None, outputs: Path | None, policy: Path | None, how: How) -> str:
+def _again(
+    asked: Asked,
+    plan: Path | None,
+    outputs: Path | None,
+    policy: Path | None,
+    how: How,
+    said: Sequence[str] = (),
+) -> str:
     """The command that makes the audit again."""
     if plan is None:
         assert outputs is not None
         assert how.data is not None
-        given = [outputs.name, "--data", how.data.name, "--secret", asked.plan.secret]
+        given = [outputs.name, "--data", how.data.name, "--secret", asked.plan.secret, *said]
     else:
         given = [plan.name, *([] if outputs is None else ["--acro", outputs.name])]
     given += [] if policy is None else ["--policy", policy.name]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,9 +15,11 @@ from tellall.cli.options import check_out
 from tellall.core import files
 from tellall.core.amounts import some_of
 from tellall.core.errors import invalid
+from tellall.core.text import one_line
 
 if TYPE_CHECKING:
     from tellall.audits.plans.asked import Asked, How
+    from tellall.audits.plans.plan import Plan
     from tellall.protections.protection import Protection
     from tellall.report.terminal import PlainConsole
 
@@ -58,6 +60,17 @@ class OutputsGiven:
             save_plan,
         )
 
+    @property
+    def words(self) -> list[str]:
+        """The options that change what is found, beside the secret, as the command line has them again."""
+        public = [] if self.public is None else ["--public", ",".join(self.public)]
+        several = [
+            *(("--published", path.name) for path in self.published),
+            *(("--protect", text) for text in self.protect),
+            *(("--confirm", text) for text in self.confirm),
+        ]
+        return [*public, *(word for pair in several for word in pair)]
+
     def refuse_with_plan(self) -> None:
         """Refuses what a plan says itself."""
         for option, value in (
@@ -82,16 +95,31 @@ class OutputsGiven:
             advice = "Outputs are recognised by computing them again from the people."
             raise invalid("--data", "the file of people", "nothing", advice)
         check_out(self.save_plan, "--save-plan")
-        secrets = self.secrets or (_ask_secret(what, how.data),)
-        for number, secret in enumerate(secrets, start=1):
+        secrets = tuple(dict.fromkeys(self.secrets)) or (_ask_secret(what, how.data),)
+        plans = self._plans(secrets)
+        for number, (secret, target) in enumerate(zip(secrets, plans, strict=True), start=1):
             said = SaidOfOutputs(secret, self.public, self._protections(), self._confirmed(), self.published)
             asked = audit_of_outputs(what, said, how, talk.print)
             for line in output_lines(asked.plan.outputs.records if asked.plan.outputs else ()):
                 talk.print(line, markup=False, highlight=False, soft_wrap=True)
-            if self.save_plan is not None:
-                save_plan(asked, self.save_plan, how.data)
-                talk.print(f"Wrote {self.save_plan}", soft_wrap=True)
+            if target is not None:
+                save_plan(asked, target, how.data)
+                talk.print(f"Wrote {target}", soft_wrap=True)
             yield (folder if len(secrets) == 1 else folder / f"{number} {_plain(secret)}"), asked
+
+    def _plans(self, secrets: Sequence[str]) -> list[Path | None]:
+        """The file of each secret's plan: the one that was named; if there are several, with their names.
+
+        What stands there is refused now, before the outputs are read.
+        """
+        if self.save_plan is None:
+            return [None] * len(secrets)
+        named = self.save_plan
+        several = [named.with_name(f"{named.stem}-{_plain(secret)}{named.suffix}") for secret in secrets]
+        plans = several if len(secrets) > 1 else [named]
+        for plan in plans:
+            _refuse_if_there(plan)
+        return [*plans]
 
     def _protections(self) -> tuple[Protection, ...]:
         """What was done to the outputs at random, written as a plan writes it."""
@@ -146,14 +174,31 @@ def _plain(name: str) -> str:
     return "".join(mark if mark.isalnum() or mark in "-_" else "_" for mark in name)[:60]
 
 
+def _refuse_if_there(target: Path) -> Path:
+    """The folder beside a plan that is to be written; an error if that or the plan is there already."""
+    folder = target.with_name(f"{target.stem}-outputs")
+    if target.exists() or folder.exists():
+        raise invalid("--save-plan", f"a new file, without a folder {folder.name} beside it", str(target))
+    return folder
+
+
+def _left_open(plan: Plan) -> list[str]:
+    """What could not be attacked, as releases of a kind that nobody has: the plan is for review too."""
+    from tellall.audits.plans.draft import as_toml
+
+    found: list[str] = []
+    for one in plan.not_checked:
+        entry = {"name": one.name, "statistic": {"kind": "Unrecognised"}, "protect": list[object]()}
+        found += [f"# {one_line(one.reason, 300)}", as_toml([entry]), ""]
+    return found
+
+
 def save_plan(asked: Asked, target: Path, data: Path) -> None:
     """Writes a plan that has the outputs as files published before, in a folder beside it."""
     from tellall.audits.plans.draft import as_toml, toml_text
 
     plan = asked.plan
-    folder = target.with_name(f"{target.stem}-outputs")
-    if target.exists() or folder.exists():
-        raise invalid("--save-plan", "a new file, without a folder of its name", str(target))
+    folder = _refuse_if_there(target)
     folder.mkdir()
     entries = []
     for number, entry in enumerate(plan.releases, start=1):
@@ -178,5 +223,6 @@ def save_plan(asked: Asked, target: Path, data: Path) -> None:
         "",
         as_toml(entries, "published"),
         "",
+        *_left_open(plan),
     ]
     files.write_text(target, "\n".join(lines))

@@ -16,7 +16,7 @@ from tellall.outputs.latex_tables import read_latex
 from tellall.outputs.layout import Page, tables_on
 from tellall.outputs.markdown_tables import read_markdown
 from tellall.outputs.model_files import models_in_text, models_on_pages, read_text, text_blocks
-from tellall.outputs.output_folder import not_read
+from tellall.outputs.output_folder import NO_PART, not_read
 from tellall.outputs.word_tables import read_word
 from tellall.outputs.workbooks import read_workbook
 from tellall.people.sheets import SHEETS, read_text_of
@@ -38,6 +38,7 @@ _READERS: dict[str, Reader] = {
     **dict.fromkeys((".txt", ".log", ".lst", ".out", ".smcl"), read_text),
 }
 ENDINGS_OF_OUTPUTS = tuple(_READERS)
+_TEXTS = (".txt", ".log")  # their words are all that they show: a Markdown file may hold pictures
 _WITH_TEXT = (".html", ".htm", ".md", ".markdown", ".rmd", ".qmd", ".tex")
 _PICTURE = "a picture: what it shows is not read"
 _OTHERS = {
@@ -122,7 +123,14 @@ def _read_file(file: Path, name: str) -> Iterator[FittedModel | FoundTable | Not
             nothing = False
             yield not_read(shown, f"it cannot be opened: {one_line(error.strerror or 'unknown', 80)}")
         if nothing:
-            yield not_read(shown, "no table and no model was found in it")
+            yield _of_nothing(file, shown, ending)
+
+
+def _of_nothing(file: Path, name: str, ending: str) -> NotDone:
+    """Why a file without tables and models has no part: a text without a digit publishes no number."""
+    if ending in _TEXTS and not any(mark.isnumeric() for mark in read_text_of(file, LARGEST_TEXT)):
+        return not_read(name, "a text without a number", NO_PART)
+    return not_read(name, "no table and no model was found in it")
 
 
 def _with_models(

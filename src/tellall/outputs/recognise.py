@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from tellall.core.amounts import some_of
 from tellall.core.errors import TellallError, invalid
 from tellall.core.not_done import NotDone
 from tellall.core.text import one_line
@@ -36,6 +37,7 @@ from tellall.release.release import Release
 __all__ = ["recognise", "with_earlier"]
 
 _MOST_MEANINGS = 3
+_NOT_ABOUT_IT = "it says nothing about the secret"
 
 
 def recognise(
@@ -90,6 +92,11 @@ def recognise(
     limits = SearchLimits(seconds, done, _slack(done))
     variables = variables_of(people)
     given = dict(confirm or {})
+    sources = [str(table.source) for table in read.tables]
+    for output in given:
+        if output not in sources:
+            advice = f"Tables are {some_of(sources, 12)}." if sources else "There is no table."
+            raise invalid("confirm", "about a table in the outputs", output, advice)
     known_to = None if public is None else {people.public.names[people.public.position(n)] for n in public}
     tables = [part for table in read.tables for part in parts_of(table, variables)]
     recognised = [_recognise_table(table, people, variables, limits, given) for table in tables]
@@ -161,7 +168,9 @@ class _Recognised:
                 made, reasons = releases_of(self.fitted, people, declared)
                 if not made:
                     raise NoRelease("; ".join(reasons))
-                beside = [not_read(f"{record.source}, beside", reason) for reason in reasons]
+                beside = (
+                    [not_read(f"{record.source}, its other numbers", "; ".join(reasons))] if reasons else []
+                )
         except (NoRelease, TellallError) as reason:
             return replace(record, read=False, reason=one_line(str(reason), 300)), ()
         places = tuple(range(start, start + len(made)))
@@ -258,14 +267,17 @@ def _judged(table: FoundTable, found: Found, confirmed: Mapping[str, int]) -> _R
         raise invalid("confirm", f"a meaning of {table.source}, 1 to {len(listed)}", chosen)
     if chosen is not None:
         best = listed[chosen - 1]
-        return _Recognised(_described(plain, best, table), best)
+        record = _described(plain, best, table)
+        return _Recognised(record if record.read else replace(record, reason=_NOT_ABOUT_IT), best)
     record = _described(plain, best, table)
     if not any(speak) and sure:
-        about = replace(record, read=False, about_secret=False, reason="it says nothing about the secret")
+        about = replace(record, read=False, about_secret=False, reason=_NOT_ABOUT_IT)
         return _Recognised(about, best)
     if len(meanings) > 1:
         told = tuple(_meaning(number, one, best) for number, one in enumerate(listed, start=1))
+        more = len(meanings) - len(listed)
         words = f"it may be {len(meanings)} things, and all agree: which is it?"
+        words += f" The likeliest {len(listed)} are listed" if more else ""
         asked = replace(record, read=False, reason=words, meanings=told, about_secret=None)
         return _Recognised(asked)
     if not sure:

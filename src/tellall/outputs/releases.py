@@ -124,15 +124,15 @@ def _of_fit(
     if measure.target is not None and measure.target.secret:
         return [_of_target(fitted, fit, people, declared)]
     if measure.kind != "count" or at is None:
-        what = "an average of another column by the secret" if at is not None else "it"
-        raise NoRelease(f"{measure.words}: {what} is recognised, and has no equations here")
+        by = "" if at is None else " of another column by the secret"
+        raise NoRelease(f"{measure.words}{by} are recognised, and not attacked")
     return _counts(fitted, fit, people, declared, at, fit.numbers, fit.expected.values)
 
 
 def _no_totals(fitted: FittedTable, fit: PanelFit, at: int, people: Dataset) -> tuple[IntArray, IntArray]:
     """The cells that are of one value of the secret, and that value."""
     if not people.levels:
-        raise NoRelease("counts by bands of a number are recognised, and not attacked: cut it")
+        raise NoRelease("counts by bands of a number are recognised, and not attacked")
     axis = fitted.axes[at]
     value_of = np.array([_only_value(axis, label) for label in range(len(axis.labels))])
     rows = np.flatnonzero(fit.panel.codes[:, at] != TOTAL)

@@ -252,9 +252,10 @@ def _filters_of(
     """Filters under which the panel that tells most agrees, for one of its measures."""
     usual = ("count", "mean", "share", "sum", "std", "var")
     tried = 0
-    for panel in sorted(panels, key=lambda one: -len(one.cells)):
+    # counts first: they need no column to be guessed; then what is of the secret, the rest is cut off
+    for panel in sorted(panels, key=lambda one: (-len(one.cells), one.kind != "count")):
         measures = [m for m in measures_of(panel, reading, variables) if m.kind in usual]
-        for measure in sorted(measures, key=lambda one: one.cost)[:_MOST_MEASURES]:
+        for measure in sorted(measures, key=_likelier)[:_MOST_MEASURES]:
             bases: list[float | None] = [None]
             if measure.kind == "count" and not limits.slack:
                 bases += list(_bases_of(panel))
@@ -268,6 +269,10 @@ def _filters_of(
         if measures:
             break
     return [], tried
+
+
+def _likelier(measure: Measure) -> tuple[float, bool]:
+    return measure.cost, measure.target is None or not measure.target.secret
 
 
 def _bases_of(panel: Panel) -> Iterator[float]:

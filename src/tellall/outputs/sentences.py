@@ -102,6 +102,8 @@ def nearest_of(fitted: FittedTable) -> str:
     for fit in fitted.fits:
         wrong = fit.shown & ~fit.agrees
         off += np.abs(fit.numbers - fit.expected.values)[wrong].tolist()
+    if not agree:
+        return f"no cell agrees with these people; its labels would be those of {sentence_of(fitted)}"
     said = f"the nearest is {sentence_of(fitted)}: {shown - agree} of {count_of(shown, 'cell')}"
     if not off:
         return f"{said} differ in what is hidden"

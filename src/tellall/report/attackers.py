@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from tellall.audits.differences import Difference
 from tellall.audits.document import AuditDocument
 from tellall.audits.verdict import Word, area_name
-from tellall.core.amounts import counted, points
+from tellall.core.amounts import count_of, counted, points, some_of
 from tellall.report.kit.blocks import Badge, Block, Bullets, Folded, Headed, Line, Listing, Paragraph
 from tellall.report.release_rows import Unit
 
@@ -75,8 +76,32 @@ def rules_view(document: AuditDocument) -> list[str]:
 
 
 def differences_view(document: AuditDocument) -> list[str]:
-    """The pairs of releases about different people, in words."""
-    return [one.sentence for one in document.differences]
+    """The pairs of releases about different people, in words; pairs that differ by as many in one sentence.
+
+    Only pairs are put together in which one release counts everybody whom the other counts.
+    """
+    names = {row.releases[0]: row.name for row in document.findings if len(row.releases) == 1}
+    alike: dict[object, list[Difference]] = {}
+    for place, one in enumerate(document.differences):
+        fewer = one.releases[1] if one.only_second == 0 else one.releases[0]
+        plain = not (one.only_first and one.only_second) and not one.proved and fewer in names
+        key = (fewer, one.only_first + one.only_second, one.proved) if plain else place
+        alike.setdefault(key, []).append(one)
+    return [_of_alike(group, names) for group in alike.values()]
+
+
+def _of_alike(group: Sequence[Difference], names: Mapping[int, str]) -> str:
+    """The sentence of a pair, or one of several in which the same release leaves out as many people."""
+    first = group[0]
+    if len(group) == 1:
+        return first.sentence
+    fewer = first.releases[1] if first.only_second == 0 else first.releases[0]
+    count = first.only_first + first.only_second
+    others = [f"“{names.get(other, '')}”" for one in group for other in one.releases if other != fewer]
+    told = (
+        f"“{names[fewer]}” leaves out {count_of(count, 'person', 'people')} whom {some_of(others, 3)} count."
+    )
+    return told if first.proved is None else f"{told} Together they prove nobody else."
 
 
 def attacker_lines(document: AuditDocument) -> list[str]:

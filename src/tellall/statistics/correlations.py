@@ -17,7 +17,7 @@ from tellall.statistics.statistic import Equations, Statistic, check_sets, numbe
 
 __all__ = ["Correlations"]
 
-_KINDS = ("correlations", "covariances")
+_MEASURES = ("correlations", "covariances")
 _FLOOR = 1e-4  # of a row's typical entry, for exact values
 _ROUNDOFF = 1e-10
 _WIDEST = 0.5  # the largest standard deviation of a bit
@@ -30,7 +30,7 @@ class Correlations(Statistic):
 
     Parameters
     ----------
-    kind
+    measure
         "correlations" (Pearson's) or "covariances" (divided by n − 1).
     mean, variance
         Whether the secret's own mean and variance (divided by n − 1) are published too, after the others.
@@ -59,14 +59,14 @@ class Correlations(Statistic):
     scale = "counts"  # the only scale they have
     counts_people = False
 
-    kind: str = "correlations"
+    measure: str = "correlations"
     mean: bool = False
     variance: bool = False
     columns: tuple[str | int, ...] | None = None
 
     def __init__(
         self,
-        kind: str = "correlations",
+        measure: str = "correlations",
         *,
         mean: bool = False,
         variance: bool = False,
@@ -76,7 +76,7 @@ class Correlations(Statistic):
             if not isinstance(flag, bool | np.bool_):
                 raise invalid(name, "True or False", flag)
         chosen = None if columns is None else check_sets("columns", [columns], None)
-        object.__setattr__(self, "kind", one_of("kind", kind, _KINDS))
+        object.__setattr__(self, "measure", one_of("measure", measure, _MEASURES))
         object.__setattr__(self, "mean", bool(mean))
         object.__setattr__(self, "variance", bool(variance))
         object.__setattr__(self, "columns", None if chosen is None else chosen[0])
@@ -85,7 +85,7 @@ class Correlations(Statistic):
         also = [name for name, told in (("mean", self.mean), ("variance", self.variance)) if told]
         more = f", {' and '.join(also)} of the secret" if also else ""
         count = "every public column" if self.columns is None else f"{len(self.columns)} columns"
-        return f"{self.kind} with {count}{more}"
+        return f"{self.measure} with {count}{more}"
 
     def places(self, public: Outline) -> list[int]:
         """The columns, by index."""
@@ -113,7 +113,7 @@ class Correlations(Statistic):
     @property
     def scaleless(self) -> bool:
         """Whether they say nothing about the size of a real secret."""
-        return self.kind == "correlations" and not self.variance
+        return self.measure == "correlations" and not self.variance
 
     def values(self, dataset: Dataset) -> Array:
         if dataset.secret is None:
@@ -125,7 +125,7 @@ class Correlations(Statistic):
         secret = np.asarray(dataset.secret, dtype=np.float64)
         centred, spread = self._design(dataset.public)
         found = centred @ secret / (dataset.n - 1)
-        if self.kind == "correlations":
+        if self.measure == "correlations":
             with np.errstate(invalid="ignore", divide="ignore"):
                 found = found / (spread * secret.std(ddof=1))
             found = np.where(np.isfinite(found), found, np.nan)
@@ -154,15 +154,15 @@ class Correlations(Statistic):
 
     def comparable(self) -> Correlations:
         """Covariances and the mean, whose rows do not depend on the published values."""
-        return replace(self, kind="covariances", mean=True, variance=self.variance)
+        return replace(self, measure="covariances", mean=True, variance=self.variance)
 
     def approximate(self, public: Public, std: float) -> str:
-        first_order = self.kind == "correlations" and std > 0
+        first_order = self.measure == "correlations" and std > 0
         return "the errors of correlations are taken to first order" if first_order else ""
 
     def in_unit(self, unit: float, values: Array, *, exact: bool) -> tuple[Statistic, Array] | None:
         out, count = values / unit, values.size - self.mean - self.variance
-        if self.kind == "correlations":
+        if self.measure == "correlations":
             if not exact:
                 return None  # one law cannot be about numbers without a unit and others with one
             out[:count] = values[:count]
@@ -180,7 +180,7 @@ class Correlations(Statistic):
         doubt = np.zeros(count + self.mean + self.variance)
         target: Array
         skipped: tuple[NotDone, ...] = ()
-        if self.kind == "covariances":
+        if self.measure == "covariances":
             target = own.copy()
         elif self.variance or self.mean:
             scale, slope = self._scale_of(values, n)

@@ -20,7 +20,7 @@ from tellall.statistics.statistic import Equations, Statistic
 
 __all__ = ["PrintedCells"]
 
-_KINDS = ("rates", "percentages", "means", "sums")
+_MEASURES = ("rates", "percentages", "means", "sums")
 _WHOLE = 1e-6  # how far a rate times its number of people may be from a whole number
 _EXACT = 1e-7  # the spread that exact numbers are given, relative to their typical size
 
@@ -35,7 +35,7 @@ class PrintedCells(Statistic):
     ----------
     columns, labels, cells
         As for :class:`CellCounts`; where the secret is a number, the last place of a cell is 0.
-    kind
+    measure
         "rates", or "percentages": the share of a cell's people with a value of the secret; "means" or "sums"
         of a secret that is a number.
     levels
@@ -59,7 +59,7 @@ class PrintedCells(Statistic):
     columns: tuple[str, ...]
     labels: tuple[tuple[str, ...], ...]
     cells: tuple[tuple[int, ...], ...]
-    kind: str = "rates"
+    measure: str = "rates"
     levels: int = 2
 
     counts_people = False
@@ -69,33 +69,32 @@ class PrintedCells(Statistic):
         columns: Sequence[str],
         labels: Sequence[Sequence[str]],
         cells: Sequence[Sequence[int]] | None = None,
-        kind: str = "rates",
+        measure: str = "rates",
         levels: int = 2,
     ) -> None:
-        one_of("kind", kind, _KINDS)
-        if (levels == 0) != (kind in ("means", "sums")):
-            raise invalid("kind", "rates or percentages of categories, means or sums of numbers", kind)
+        one_of("measure", measure, _MEASURES)
+        if (levels == 0) != (measure in ("means", "sums")):
+            raise invalid("measure", "rates or percentages of categories, means or sums of numbers", measure)
         if cells is not None and not levels and any(tuple(cell)[-1:] != (0,) for cell in cells):
             raise invalid("cells", "with 0 in their last place, where the secret is a number", cells)
         inner = CellCounts(columns, labels, cells, levels or 2)
         chosen = inner.cells if levels or cells is not None else [c for c in inner.cells if c[-1] == 0]
-        settled = (inner.columns, inner.labels, tuple(chosen), kind, levels)
-        for name, value in zip(("columns", "labels", "cells", "kind", "levels"), settled, strict=True):
+        settled = (inner.columns, inner.labels, tuple(chosen), measure, levels)
+        for name, value in zip(("columns", "labels", "cells", "measure", "levels"), settled, strict=True):
             object.__setattr__(self, name, value)
 
     def explained(self, bands: Sequence[Bands]) -> PrintedCells:
         """The same cells, with labels that are made of ranges or values, as Bands say."""
         labels = CellCounts(self.columns, self.labels, self.cells, self.levels or 2).explained(bands).labels
-        return PrintedCells(self.columns, labels, self.cells, self.kind, self.levels)
+        return PrintedCells(self.columns, labels, self.cells, self.measure, self.levels)
 
     def describe(self) -> str:
-        return (
-            f"{self.kind} in {len(self.cells)} cells of a table over {', '.join(self.columns) or 'everybody'}"
-        )
+        over = ", ".join(self.columns) or "everybody"
+        return f"{self.measure} in {len(self.cells)} cells of a table over {over}"
 
     def measured_in(self) -> str:
         if self.levels:
-            return "shares of a cell's people" if self.kind == "rates" else "percent of a cell's people"
+            return "shares of a cell's people" if self.measure == "rates" else "percent of a cell's people"
         return "units of the secret"
 
     def size(self, public: Public) -> int:
@@ -134,10 +133,10 @@ class PrintedCells(Statistic):
 
     def _factors(self, n: Array) -> Array:
         """What turns a cell's count or sum into its printed number; missing where nobody is."""
-        if self.kind == "sums":
+        if self.measure == "sums":
             return np.where(n > 0, 1.0, np.nan)
         with np.errstate(divide="ignore"):
-            return np.where(n > 0, (100.0 if self.kind == "percentages" else 1.0) / n, np.nan)
+            return np.where(n > 0, (100.0 if self.measure == "percentages" else 1.0) / n, np.nan)
 
     def in_unit(self, unit: float, values: Array, *, exact: bool) -> tuple[Statistic, Array] | None:
         return None if self.levels else (self, values / unit)

@@ -129,7 +129,7 @@ def test_means_of_a_number_are_attacked_and_its_own_column_is_not_known(frame):
     assert found.measured == ("pay",)
     assert set(folder.known) == {"region", "sex"}
     (release,) = folder.releases
-    assert release.statistic.kind == "means"
+    assert release.statistic.measure == "means"
     assert release.levels == 0
 
 

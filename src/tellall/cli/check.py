@@ -8,7 +8,6 @@ from typing import Annotated, Any
 
 import typer
 
-from tellall.audits.plans.record import sha256_of
 from tellall.cli.options import AsJson, Out, Quiet, Seed, Unused, check_out, emit
 from tellall.core import files
 from tellall.core.curator_key import CuratorKey
@@ -61,6 +60,7 @@ def check(
     Exit codes: 0 the same file, 1 another, 2 bad input, the wrong key, or a key that others can read. tellall
     --help has the others.
     """
+    from tellall.audits.plans.record import sha256_of
     from tellall.report.terminal import PlainConsole
 
     asked = {"DECISION.toml": record, "--data": data, "--key": key}

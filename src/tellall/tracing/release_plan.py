@@ -73,7 +73,7 @@ def accuracy(
 
     Examples
     --------
-    >>> from tellall.protections.rounding import Rounding
+    >>> from tellall.protections import Rounding, Subsample
     >>> accuracy(Rounding(0.1), 1000, coding="bits").bias
     0.1
     >>> accuracy(Subsample(0.25), 1000).people

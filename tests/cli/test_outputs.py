@@ -244,12 +244,10 @@ def test_one_region_alone_is_found_by_its_counts_and_the_difference_is_said_once
     people.to_csv("people.csv", index=False)
     (outputs / "illness.xlsx").unlink()
     north = people[people.region == "North"]
-    north.groupby("sex").pay.agg(["mean", "count"]).round(2).to_csv(outputs / "north.csv")
+    north.groupby("sex").pay.agg(["mean", "count"]).round(2).to_html(outputs / "north.html")
     people.groupby("region").pay.mean().round(2).to_csv(outputs / "regions.csv")
     _, _, err = tellall("audit", "outputs", "--data", "people.csv", "--secret", "pay", "--no-remedy")
-    assert (
-        "+ north.csv, lines 1 to 3: means of pay and counts by sex, for people with region = 'North'" in err
-    )
+    assert "+ north.html, table 1: means of pay and counts by sex, for people with region = 'North'" in err
     words = " ".join(err.split())
-    gone = f"“north.csv, lines 1 to 3” leaves out {N - len(north)} people whom “pay.csv, lines 1 to 3”,"
+    gone = f"“north.html, table 1” leaves out {N - len(north)} people whom “pay.csv, lines 1 to 3”,"
     assert gone in words

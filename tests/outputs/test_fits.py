@@ -252,6 +252,20 @@ def test_printed_standard_errors_limit_everybody_and_are_true(digits, tmp_path):
     assert (limits.high - limits.low).max() < 2 * np.sqrt(fit.ssr) + 1
 
 
+def test_spreads_that_are_worked_out_contradict_no_rounding():
+    people = _earners()
+    fit = sm.OLS(people.secret, sm.add_constant(COLUMNS)).fit()
+    table = {
+        "block": [1] * 4,
+        "term": ["const", *people.public.names],
+        "value": [f"{one:.4f}" for one in fit.params],
+        "std_error": [f"{one:.3g}" for one in fit.bse],
+    }
+    told = ta.read_coefficients(table, people, noise=ta.Rounding(1e-4))
+    assert abs(told.values[-1] - np.sqrt(fit.scale)) <= told.statistic.spread_within
+    assert ta.reconstruct(told, people.public).status.word != "contradictory"
+
+
 def test_standard_errors_that_contradict_the_fit_are_refused():
     people = _earners()
     fit = sm.OLS(people.secret, sm.add_constant(COLUMNS)).fit()

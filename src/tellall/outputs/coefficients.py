@@ -16,6 +16,7 @@ from tellall.people.columns import is_missing
 from tellall.people.dataset import Dataset, Public, as_public
 from tellall.people.readers import read_printed
 from tellall.protections.protection import Noise, Protection, as_protections, noise_of
+from tellall.protections.rounding import Rounding
 from tellall.release.release import Release
 from tellall.statistics.among import Where, people_where
 from tellall.statistics.estimators import Estimator
@@ -92,9 +93,11 @@ def read_coefficients(
         tolerance=tolerance,
     )
     if "std_error" in _names(columns):
-        error = noise_of(as_protections(protect if noise is None else noise))
+        told = as_protections(protect if noise is None else noise)
+        error = noise_of(told)
         spreads, within = _spreads(columns, statistic, view, error.bound if error.known else np.inf)
-        statistic = replace(statistic, standard_errors=True, spread_within=within)
+        spreads, moved = _as_rounded(spreads, told)
+        statistic = replace(statistic, standard_errors=True, spread_within=within + moved)
         values += spreads
     wanted_levels = levels_of(public) if levels is None else levels
     release = Release.from_values(
@@ -144,6 +147,18 @@ def _spreads(table: Any, statistic: Estimator, public: Public, most: float) -> t
         printed, unit = (np.array([each[name] for name in order]) for each in (of_terms, digits[block]))
         found.append(spread_of_errors(models.design(j), printed, np.maximum(unit / 2, most)))
     return [spread for spread, _ in found], max(within for _, within in found)
+
+
+def _as_rounded(spreads: list[float], protections: Sequence[Protection]) -> tuple[list[float], float]:
+    """Spreads as the release's rounding would have them, and how far that moves one.
+
+    They are worked out, not printed: as they are, no rounding could have produced them.
+    """
+    last = protections[-1] if protections else None
+    if not isinstance(last, Rounding) or last.mode == "midpoint":
+        return spreads, 0.0
+    near = [last.base * max(1, round(one / last.base)) for one in spreads]
+    return near, max(abs(one - other) for one, other in zip(near, spreads, strict=True))
 
 
 def _names(table: Any) -> dict[str, Any]:

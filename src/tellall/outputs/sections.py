@@ -35,7 +35,8 @@ def parts_of(table: FoundTable, variables: Sequence[TableVariable]) -> list[Foun
             continue
         name = table.cells[at][0].as_continued()
         top = [(replace(name, continued=False), *line[1:]) for line in header]
-        said = f"{table.source.range}, {name.text}".strip(", ")
+        # a single part is the table, as pandas writes it with the index's name on a line of its own
+        said = table.source.range if len(heads) == 1 else f"{table.source.range}, {name.text}".strip(", ")
         source = replace(table.source, range=said)
         found.append(replace(table, cells=(*top, *body), source=source, heads=len(header), sides=1))
     return found or [table]

@@ -340,7 +340,7 @@ def test_models_that_are_not_fitted_again_say_so(tmp_path):
 
 def test_a_text_without_models_is_said_to_have_none(tmp_path):
     found = _found(
-        tmp_path, "note.txt", "Dear checker,\n\nthe estimate and its standard error are in the table.\n"
+        tmp_path, "note.txt", "Dear checker,\n\nthe estimate and its standard error are in table 1.\n"
     )
     assert found.models == ()
     assert [each.reason for each in found.skipped] == ["no table and no model was found in it"]

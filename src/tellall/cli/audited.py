@@ -62,7 +62,7 @@ class AuditShown:
         self.people = people
         self.pieces = "areas" if by_area else "attacks"
         self.quiet = quiet
-        self.began = monotonic()
+        self.made: tuple[int, float] | None = None  # attacks or areas of this run, and seconds
         self.judged: Audit | None = None
 
     def watch(self, audit: Callable[[], Audit]) -> Audit:
@@ -101,7 +101,7 @@ class AuditShown:
                 resumable(kept=True, words=self.pieces) as through,
                 progress_bar(self.talk, "attacking", quiet=self.quiet) as progress,
             ):
-                yield through(progress)
+                yield self._timed(through(progress))
             return
         if name == "culprits":
             self._announce_search()
@@ -117,11 +117,28 @@ class AuditShown:
         for line in (*audit_lines(audit.content), *attacker_lines(audit.content)):
             self.talk.print(line)
 
+    def _timed(self, progress: Progress) -> Progress:
+        """The same progress; notes how many attacks this run made, and in how many seconds."""
+        first: tuple[int, float] | None = None
+
+        def tell(done: int, total: int) -> None:
+            nonlocal first
+            first = first or (done, monotonic())
+            if done > first[0]:
+                self.made = done - first[0], monotonic() - first[1]
+            progress(done, total)
+
+        return tell
+
     def _announce_search(self) -> None:
         """Says how long the search for a remedy may take, measured on the attacks made, if that is long."""
         assert self.judged is not None
-        made = max(1, sum(len(finding.outcomes) for finding in self.judged.found))
-        most = (monotonic() - self.began) / made * most_attacks(self.people)
+        if self.made is None:  # all attacks were kept from an earlier run: nothing was measured
+            return
+        number, seconds = self.made
+        if self.pieces == "areas":  # each of them was attacked as often as all people are said to be
+            number *= max(1, sum(len(finding.outcomes) for finding in self.judged.found))
+        most = seconds / number * most_attacks(self.people)
         if most > _LONG:
             self.talk.print(
                 f"The verdict is in {self.folder}. Looking for a change that passes takes at most about "

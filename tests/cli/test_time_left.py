@@ -1,4 +1,4 @@
-"""How long a search may take is measured on the attacks of this run, not on those kept from an earlier one."""
+"""How long a search may take is measured on the attacks of this run, not on those kept from an earlier."""
 
 from tellall.cli.audited import AuditShown
 from tellall.report.terminal import talk_console

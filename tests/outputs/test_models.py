@@ -306,6 +306,15 @@ def test_a_model_of_the_first_of_two_words_is_turned_round(tmp_path):
     assert np.abs(release.values - release.statistic.values(people)).max() <= 0.5e-4 + 1e-8
 
 
+def test_a_response_of_no_column_s_name_may_be_a_copy_of_one(tmp_path):
+    frame = _wages().assign(ill=lambda frame: np.where(frame.married == 1, "yes", "no"))
+    people = ta.Dataset.from_frame(frame.drop(columns="married"), secret="ill")
+    fit = smf.logit("y ~ educ + sex", frame.assign(y=frame.married)).fit(disp=0)
+    got = recognise_models(_found(tmp_path, "logit.txt", str(fit.summary())).models, people)[0]
+    assert (got.match.accepted, got.match.response, got.match.outcome) == (True, "ill", "yes")
+    assert got.about_secret is True
+
+
 def test_what_a_term_may_mean():
     frame = _wages().rename(columns={"region": "Home region"})
     columns = ModelColumns.of(ta.Dataset.from_frame(frame, secret="wage"))
@@ -343,7 +352,7 @@ def test_a_text_without_models_is_said_to_have_none(tmp_path):
         tmp_path, "note.txt", "Dear checker,\n\nthe estimate and its standard error are in table 1.\n"
     )
     assert found.models == ()
-    assert [each.reason for each in found.skipped] == ["no table and no model was found in it"]
+    assert [each.reason for each in found.skipped] == ["a text without a number"]
 
 
 def test_means_with_spreads_are_no_model(tmp_path):

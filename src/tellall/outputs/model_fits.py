@@ -146,9 +146,13 @@ def _without(names: Sequence[str], place: int | None) -> list[str]:
 
 
 def _answers(model: FittedModel, columns: ModelColumns) -> Iterator[_Answer]:
-    """Yields the responses that may be meant: the one named, else those whose names stand above, else all."""
-    if model.response:
-        yield from _named(model.response, columns, 0.0)
+    """Yields the responses that may be meant: the one named, else those whose names stand above, else all.
+
+    A name that no column has may be that of a copy, made for the model: ``y`` for whether somebody is ill.
+    """
+    named = list(_named(model.response, columns, 0.0)) if model.response else []
+    if named:
+        yield from named
         return
     changed = [line for line in model.title if re.fullmatch(r"[\w.]+\([\w. ]+\)", line.strip())]
     for line in changed:

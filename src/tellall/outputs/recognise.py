@@ -243,11 +243,19 @@ def _recognise_table(
     return _judged(table, found, confirmed)
 
 
+def _is_sure(meaning: FittedTable) -> bool:
+    """Whether it, and the filter if it has one, tells more than chance does."""
+    return meaning.sure >= ACCEPTED and (not meaning.where or meaning.filter_bits >= ACCEPTED)
+
+
 def _judged(table: FoundTable, found: Found, confirmed: Mapping[str, int]) -> _Recognised:
     """What a search comes to: accepted, to be confirmed, or the nearest explanation."""
     cells = tuple(tuple(cell.text for cell in line) for line in table.cells)
     plain = RecognisedOutput(table.source, cells=cells, marks=_marks(table, None))
     meanings = found.accepted
+    if meanings and found.nearest is not None and not _is_sure(meanings[0]):
+        # what explains a cell or two, and takes the others for labels, is no question to ask
+        meanings = meanings if meanings[0].cells >= found.nearest.agreeing[0] else []
     if not meanings:
         if found.nearest is None:
             words = "its labels match no columns of the people" if found.finished else "search not finished"
@@ -259,7 +267,7 @@ def _judged(table: FoundTable, found: Found, confirmed: Mapping[str, int]) -> _R
         near_record = _described(plain, near, table)
         return _Recognised(replace(near_record, read=False, reason=words, bits=0.0, about_secret=None))
     best = meanings[0]
-    sure = best.sure >= ACCEPTED and (not best.where or best.filter_bits >= ACCEPTED)
+    sure = _is_sure(best)
     speak = [_about_secret(one) for one in meanings]
     chosen = confirmed.get(str(table.source))
     listed = meanings[:_MOST_MEANINGS]

@@ -108,9 +108,10 @@ def nearest_of(fitted: FittedTable) -> str:
     if not off:
         return f"{said} differ in what is hidden"
     most = np.nanmax(off) if not np.isnan(off).all() else np.nan
-    by = f" by at most {most:g}" if np.isfinite(most) else ""
+    same = np.allclose(off, most)
+    by = f" by {'' if same else 'at most '}{most:g}" if np.isfinite(most) else ""
     version = ": another version of the data?" if shown - agree <= max(3, shown // 4) else ""
-    return f"{said} differ{by}{version}"
+    return f"{said} {'differs' if shown - agree == 1 else 'differ'}{by}{version}"
 
 
 def differences_of(first: FittedTable, other: FittedTable) -> tuple[str, ...]:

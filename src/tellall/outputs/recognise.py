@@ -25,7 +25,7 @@ from tellall.outputs.output_folder import (
 )
 from tellall.outputs.read import read_outputs
 from tellall.outputs.releases import NoRelease, releases_of, speaks_of_secret
-from tellall.outputs.search import ACCEPTED, FittedTable, Found, SearchLimits, search
+from tellall.outputs.search import ACCEPTED, FittedTable, Found, SearchLimits, most_numbers, search
 from tellall.outputs.sections import parts_of
 from tellall.outputs.sentences import differences_of, nearest_of, sentence_of, steps_of
 from tellall.outputs.variables import TableVariable, variables_of
@@ -255,7 +255,9 @@ def _judged(table: FoundTable, found: Found, confirmed: Mapping[str, int]) -> _R
     meanings = found.accepted
     if meanings and found.nearest is not None and not _is_sure(meanings[0]):
         # what explains a cell or two, and takes the others for labels, is no question to ask
-        meanings = meanings if meanings[0].cells >= found.nearest.agreeing[0] else []
+        explained = meanings[0].cells
+        if explained < most_numbers(table) and explained < found.nearest.agreeing[0]:
+            meanings = []
     if not meanings:
         if found.nearest is None:
             words = "its labels match no columns of the people" if found.finished else "search not finished"

@@ -25,7 +25,7 @@ from tellall.outputs.statistic_words import NOT_RECOMPUTED
 from tellall.outputs.variables import Flags, TableVariable
 from tellall.people.codes import Array
 
-__all__ = ["ACCEPTED", "FittedTable", "Found", "PanelFit", "SearchLimits", "search"]
+__all__ = ["ACCEPTED", "FittedTable", "Found", "PanelFit", "SearchLimits", "most_numbers", "search"]
 
 _FAR = 30.0
 ACCEPTED = 10.0  # bits above what was tried
@@ -182,12 +182,12 @@ def search(
         found.readings += 1
         for fitted in fitted_under(reading, table, variables, people, kept, limits):
             _keep(found, fitted)
-    if not found.agreeing or found.agreeing[0].cells < _most_numbers(table) / 2:
+    if not found.agreeing or found.agreeing[0].cells < most_numbers(table) / 2:
         _with_filters(found, table, variables, people, kept, limits, ends)
     return found
 
 
-def _most_numbers(table: FoundTable) -> int:
+def most_numbers(table: FoundTable) -> int:
     """How many cells hold a number and are no header, about."""
     return sum(
         cell.number is not None and not cell.continued for line in table.cells[1:] for cell in line[1:]

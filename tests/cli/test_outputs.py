@@ -77,6 +77,7 @@ def test_outputs_that_say_nothing_about_the_secret_pass_and_say_so(tellall, outp
     code, _, err = tellall("audit", "outputs/pay.csv", "--data", "people.csv", "--secret", "ill")
     assert code == 0
     assert "None of the outputs says anything about ill." in err
+    assert "advantage" not in err  # nothing was attacked: no table of it
     assert Path("pay-audit/report.html").is_file()
 
 

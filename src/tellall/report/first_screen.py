@@ -110,6 +110,8 @@ def _most_hurt(document: AuditDocument) -> str:
 
 def release_blocks(document: AuditDocument) -> list[Block]:
     """The verdict on each release and on all of them, with the numbers that decide it."""
+    if not document.findings:
+        return []
     real = document.real
     head = ["release", "verdict", "off by" if real else "right", "baseline", "advantage [95 %]"]
     lines = [

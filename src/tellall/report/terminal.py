@@ -61,6 +61,9 @@ def talk_console(*, quiet: bool = False) -> PlainConsole:
 def audit_text(document: AuditDocument) -> list[Text]:
     """The headline of an audit, as on its page, and a table of its releases; 80 columns wide."""
     verdict, rows = document.verdict, release_rows(document)
+    headline = _headline(verdict.word, verdict.word.upper(), verdict.sentence)
+    if not document.findings:
+        return [headline]
     real = document.real
     head = [
         "off by" if real else "right",
@@ -81,7 +84,6 @@ def audit_text(document: AuditDocument) -> list[Text]:
         ],
     )
     note = f"{_GUESS} {'' if real else f'{_PROVED} {_SENSITIVE} '}{advantage_words(document)}"
-    headline = _headline(verdict.word, verdict.word.upper(), verdict.sentence)
     return [headline, Text(), *table, Text(), Text(note)]
 
 

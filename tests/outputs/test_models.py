@@ -352,7 +352,7 @@ def test_a_text_without_models_is_said_to_have_none(tmp_path):
         tmp_path, "note.txt", "Dear checker,\n\nthe estimate and its standard error are in table 1.\n"
     )
     assert found.models == ()
-    assert [each.reason for each in found.skipped] == ["a text without a number"]
+    assert [each.reason for each in found.skipped] == ["no table and no model was found in it"]
 
 
 def test_means_with_spreads_are_no_model(tmp_path):

@@ -377,7 +377,8 @@ class Plan:
         why = [entry.statistic.serves(dataset.levels) for entry in self.releases]
         near = "Marginals" if dataset.levels > 2 else None
         if not any(why):
-            return replace(self, pairs=_pairs(self.releases, dataset.public))
+            pairs = _pairs(self.releases, dataset.public)
+            return self if pairs == self.pairs else replace(self, pairs=pairs)
         if near:
             why = [reason and f"{reason}{_if_it_is_a_number(dataset)}" for reason in why]
         unfit = [

@@ -113,6 +113,7 @@ def _swept_blocks(release: Sweep, found: SweepFound) -> Iterator[Block]:
 def _protection_blocks(release: Sweep) -> list[Block]:
     """Every protection of a sweep with its verdict, what it stops and what it costs."""
     real, models = release.real, release.rows[0].mae_ratio is not None
+    promised = any(row.epsilon is not None for row in release.rows)
     gained = (
         "how much closer the attack comes than the strongest baseline, in-sample fit left out"
         if real
@@ -127,13 +128,14 @@ def _protection_blocks(release: Sweep) -> list[Block]:
         if models
         else "",
         "ε: what differential privacy would promise for one row replaced"
-        f"{' within its area' if isinstance(release, AreaSweep) else ''}; empty if it promises nothing.",
+        f"{' within its area' if isinstance(release, AreaSweep) else ''}; empty if it promises nothing."
+        if promised
+        else "",
     ]
     head = [
         "protection",
         "verdict",
-        "what decided",
-        "decoder",
+        "what decided, and decoder",
         "off by" if real else "right",
         "baseline",
         "advantage [95 %]",
@@ -141,27 +143,26 @@ def _protection_blocks(release: Sweep) -> list[Block]:
         "mean error",
         *(["predictions", "signs", "coverage"] if models else []),
         "withheld",
-        "ε",
+        *(["ε"] if promised else []),
     ]
     return [
         Paragraph(" ".join(filter(None, words)), soft=True),
         Listing(
             f"Protections of {release.name}",
             head,
-            [_protection_line(row, real, models) for row in release.rows],
+            [_protection_line(row, real, models, promised) for row in release.rows],
             "★: on the frontier",
-            left=("verdict", "what decided", "decoder"),
+            left=("verdict", "what decided, and decoder"),
         ),
     ]
 
 
-def _protection_line(row: SweepRow, real: bool, models: bool) -> Line:
+def _protection_line(row: SweepRow, real: bool, models: bool, promised: bool) -> Line:
     return Line(
         f"{row.protection}{' ★' if row.frontier else ''}",
         (
             Badge(row.verdict),
-            row.decided,
-            row.decoder,
+            f"{row.decided}, {row.decoder}" if row.decoder else row.decided,
             level(row.accuracy, real),
             level(row.baseline_accuracy, real),
             with_interval(row.advantage, (row.low, row.high), real),
@@ -169,7 +170,7 @@ def _protection_line(row: SweepRow, real: bool, models: bool) -> Line:
             digits(row.loss),
             *([digits(row.mae_ratio, 4), _rate(row.sign_flips), _rate(row.coverage)] if models else []),
             _rate(row.missing),
-            "" if row.epsilon is None else digits(row.epsilon),
+            *(["" if row.epsilon is None else digits(row.epsilon)] if promised else []),
         ),
     )
 

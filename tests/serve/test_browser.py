@@ -248,11 +248,12 @@ def test_by_keyboard_alone(browser, served, tmp_path):
     """Tab, arrows, space and Enter lead from the file to an exported decision; nothing is clicked."""
     (tmp_path / "clinic.csv").write_bytes(people_csv(60))
     with tab(browser) as page:
+        # the browser hands choosers over only some time after somebody first listens for them
+        page.on("filechooser", lambda _: None)
         page.goto(served.address)
         page.keyboard.press("Tab")
         assert page.evaluate("document.activeElement.className") == "skip"
         tab_to(page, "#file")
-        page.wait_for_load_state("networkidle")
         with page.expect_file_chooser() as chooser:
             page.keyboard.press("Space")
         chooser.value.set_files(tmp_path / "clinic.csv")

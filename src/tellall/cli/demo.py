@@ -174,7 +174,8 @@ right      secrets that the attack guesses right
 guess      without it, the strongest of: {", ".join(rows[0].baselines)}
 advantage  the difference, in people in 100
 named      {who} named with confidence 0.95 or more: right, of all named
-proved     people with the same secret in every solution that fits the numbers
+proved     people with the same secret in every solution that fits the numbers,
+           and of whom no baseline was sure
 exposed    right, sure at 0.95, and with three times any baseline's odds
 
 From {worst.statistic} ({worst.protection}), {named} of the {worst.holders} {who} are named.

@@ -86,7 +86,7 @@ class RecognisedOutput(Record):
     cells: Annotated[tuple[tuple[str, ...], ...], Meaning("The table as printed.")] = ()
     marks: Annotated[
         tuple[str, ...],
-        Meaning("For each line a letter a cell: = agrees, x differs, h hidden, . is no number of it."),
+        Meaning("For each line a letter a cell: = agrees, x differs, h hidden, . anything else."),
     ] = ()
     releases: Annotated[
         tuple[int, ...], Meaning("Its places among the releases: one, or one for each kind of number.")

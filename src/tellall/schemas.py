@@ -14,6 +14,7 @@ from tellall.audits.studies import CalibrationFound, SweepFound
 from tellall.core.checks import one_of
 from tellall.core.records import VERSION, Record, schema_of
 from tellall.outputs.described import Description
+from tellall.outputs.recognised import OutputsFound
 from tellall.people.bands import ColumnCodings
 from tellall.release.saved import SavedRelease
 
@@ -25,11 +26,24 @@ _RECORDS: dict[str, type[Record]] = {
     "calibrate": CalibrationFound,
     "folder": Description,
     "hidden": HiddenFound,
+    "outputs": OutputsFound,
     "release": SavedRelease,
     "rows": RowsFound,
     "sweep": SweepFound,
 }
-NAMES = ("plan", "release", "audit", "sweep", "calibrate", "rows", "hidden", "policy", "folder", "bands")
+NAMES = (
+    "plan",
+    "release",
+    "audit",
+    "outputs",
+    "sweep",
+    "calibrate",
+    "rows",
+    "hidden",
+    "policy",
+    "folder",
+    "bands",
+)
 
 
 def load(name: str) -> dict[str, Any]:

@@ -9,6 +9,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from tellall.core.records import read
+from tellall.outputs.recognised import OutputsFound
+
 N = 600
 
 
@@ -252,3 +255,34 @@ def test_one_region_alone_is_found_by_its_counts_and_the_difference_is_said_once
     words = " ".join(err.split())
     gone = f"“north.html, table 1” leaves out {N - len(north)} people whom “pay.csv, lines 1 to 3”,"
     assert gone in words
+
+
+def test_outputs_are_recognised_without_a_verdict_as_the_audit_recognises_them(tellall, outputs):
+    given = ["outputs", "--data", "people.csv", "--secret", "ill"]
+    code, out, err = tellall("recognise", *given, "--json", "--out", "found.json")
+    assert code == 0, err
+    found = read(OutputsFound, out, what="outputs")
+    audited = json.loads(tellall("audit", *given, "--json")[1])
+    assert json.loads(out)["outputs"] == audited["outputs"]
+    assert (found.known, found.assumed_unknown) == (("region", "sex"), ("age", "pay"))
+    assert Path("found.json").read_text(encoding="utf-8") == out
+    code, out, _ = tellall("recognise", *given)
+    assert code == 0
+    assert "+ illness.xlsx, sheet Sheet1, A1:E10: counts of ill by region and sex" in out
+    assert "An outsider is taken not to know age, pay." in out
+    assert tellall("recognise", *given, "--quiet")[1] == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["outputs", "--data", "people.csv"], "--secret must be given"),
+        (["outputs", "--secret", "ill"], "--data must be the file of people"),
+        (["nothing", "--data", "people.csv", "--secret", "ill"], "a folder that exists"),
+        (["people.toml", "--data", "people.csv", "--secret", "ill"], "a plan says what it has"),
+    ],
+)
+def test_what_cannot_be_recognised_is_refused(tellall, outputs, words, said):
+    code, out, err = tellall("recognise", *words)
+    assert (code, out) == (2, "")
+    assert said in err

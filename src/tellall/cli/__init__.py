@@ -30,6 +30,7 @@ from tellall.cli.options import Stopped, say
 from tellall.cli.paper import paper
 from tellall.cli.profile import profile
 from tellall.cli.publish import publish
+from tellall.cli.recognise import recognise
 from tellall.cli.rows import rows
 from tellall.cli.serve import serve
 from tellall.cli.sweep import sweep
@@ -109,6 +110,10 @@ _EXAMPLES: dict[Callable[..., None], tuple[str, ...]] = {
         "tellall audit counties.toml --jobs 4",
         "tellall audit new.xlsx --data people.csv --secret ill --published old.csv",
         "tellall audit people.toml --device cuda",
+    ),
+    recognise: (
+        "tellall recognise outputs --data people.csv --secret ill",
+        "tellall recognise table.csv --data people.csv --secret ill --json",
     ),
     check: (
         "tellall check --new-key curator.key",

@@ -36,6 +36,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "EXIT_CODES",
+    "Confirm",
+    "Protect",
+    "Public",
+    "Published",
     "audit",
 ]
 

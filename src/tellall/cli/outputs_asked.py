@@ -86,26 +86,36 @@ class OutputsGiven:
 
     def audits(self, what: Path, folder: Path, how: How, talk: PlainConsole) -> Iterator[tuple[Path, Asked]]:
         """Yields what is attacked for each secret, and the folder of its page."""
-        from tellall.audits.plans.asked import SaidOfOutputs, audit_of_outputs
         from tellall.report.found_outputs import output_lines
 
+        check_out(self.save_plan, "--save-plan")
+        secrets = self.chosen(what, how)
+        plans = self._plans(secrets)
+        for number, (secret, target) in enumerate(zip(secrets, plans, strict=True), start=1):
+            asked = self.recognised(what, secret, how, talk)
+            for line in output_lines(asked.plan.outputs.records if asked.plan.outputs else ()):
+                talk.print(line, markup=False, highlight=False, soft_wrap=True)
+            if target is not None:
+                assert how.data is not None
+                save_plan(asked, target, how.data)
+                talk.print(f"Wrote {target}", soft_wrap=True)
+            yield (folder if len(secrets) == 1 else folder / f"{number} {_plain(secret)}"), asked
+
+    def chosen(self, what: Path, how: How) -> tuple[str, ...]:
+        """The columns to protect, asked for if none is given; outputs and people must be there."""
         if not what.exists():
             raise invalid("WHAT", "a plan, a file or a folder that exists", str(what))
         if how.data is None:
             advice = "Outputs are recognised by computing them again from the people."
             raise invalid("--data", "the file of people", "nothing", advice)
-        check_out(self.save_plan, "--save-plan")
-        secrets = tuple(dict.fromkeys(self.secrets)) or (_ask_secret(what, how.data),)
-        plans = self._plans(secrets)
-        for number, (secret, target) in enumerate(zip(secrets, plans, strict=True), start=1):
-            said = SaidOfOutputs(secret, self.public, self._protections(), self._confirmed(), self.published)
-            asked = audit_of_outputs(what, said, how, talk.print)
-            for line in output_lines(asked.plan.outputs.records if asked.plan.outputs else ()):
-                talk.print(line, markup=False, highlight=False, soft_wrap=True)
-            if target is not None:
-                save_plan(asked, target, how.data)
-                talk.print(f"Wrote {target}", soft_wrap=True)
-            yield (folder if len(secrets) == 1 else folder / f"{number} {_plain(secret)}"), asked
+        return tuple(dict.fromkeys(self.secrets)) or (_ask_secret(what, how.data),)
+
+    def recognised(self, what: Path, secret: str, how: How, talk: PlainConsole) -> Asked:
+        """What the outputs are, computed again from the people, and what of them is attacked."""
+        from tellall.audits.plans.asked import SaidOfOutputs, audit_of_outputs
+
+        said = SaidOfOutputs(secret, self.public, self._protections(), self._confirmed(), self.published)
+        return audit_of_outputs(what, said, how, talk.print)
 
     def _plans(self, secrets: Sequence[str]) -> list[Path | None]:
         """The file of each secret's plan: the one that was named; if there are several, with their names.

@@ -30,6 +30,8 @@ from .audits.measures.utility import coefficient_utility as coefficient_utility
 from .audits.measures.utility import utility as utility
 from .audits.plans.memory_needed import memory_of as memory_of
 from .audits.plans.plan import Plan as Plan
+from .audits.plans.plan_files import read_people as read_people
+from .audits.plans.plan_files import read_plan as read_plan
 from .audits.regression_profile import profile_of_file as profile_of_file
 from .audits.study_areas import AreaCalibration as AreaCalibration
 from .audits.study_areas import AreaSweep as AreaSweep

@@ -353,8 +353,8 @@ def test_a_plan_reads_its_areas_from_a_file(tmp_path):
         'data = "people.csv"\nsecret = "ill"\npublic = ["x", "y"]\nby = "fips"\n'
         '[[releases]]\nstatistic = { kind = "Marginals", ways = 2 }\n'
     )
-    plan = ta.Plan.read(tmp_path / "plan.toml")
-    areas = split(plan.dataset(), plan.by)
+    plan = ta.read_plan(tmp_path / "plan.toml")
+    areas = split(ta.read_people(plan), plan.by)
     assert [area.name for area in areas] == [str(1001 + 2 * j) for j in range(30)]  # no deciles of codes
     assert plan.as_json()["by"] == "fips"
 

@@ -13,6 +13,7 @@ from tellall.audits.document import read_audit
 from tellall.audits.findings import Finding, Job, Skipped, from_plain, to_plain
 from tellall.audits.measures.revealing_cells import CellRules, cells_of
 from tellall.audits.plans.plan import Plan
+from tellall.audits.plans.plan_files import plan_of
 from tellall.audits.plans.policy import Policy
 from tellall.audits.trial import Planned, Setting, Trial
 from tellall.audits.verdict import Limits, judge
@@ -256,7 +257,7 @@ def test_what_was_published_before_is_judged_too(tmp_path):
         "published": [{"file": "old.json", "name": "old"}],
         "releases": [{"name": "all", "statistic": {"kind": "Sums", "ways": 1}}],
     }
-    found = ta.audit(dominated(), Plan.from_mapping(plan, folder=tmp_path))
+    found = ta.audit(dominated(), plan_of(plan, folder=tmp_path))
     assert found.verdict.word == "fail"
     assert ("rival", "old", 5) in [(one.code, one.release, one.cells) for one in found.cells]
 

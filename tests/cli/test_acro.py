@@ -146,8 +146,8 @@ def test_outputs_beside_a_plan(tellall, tmp_path):
         'data = "people.csv"\nsecret = "ill"\npublic = ["sex", "region", "job", "age", "bmi"]\n'
         'steps = false\n[[releases]]\nname = "more"\nstatistic = { kind = "Marginals", ways = 2 }\n'
     )
-    people = Plan.read(tmp_path / "plan.toml").dataset()
-    plan = Plan.read(tmp_path / "plan.toml").with_outputs(ta.read_acro(OUTPUTS, people))
+    people = ta.read_people(ta.read_plan(tmp_path / "plan.toml"))
+    plan = ta.read_plan(tmp_path / "plan.toml").with_outputs(ta.read_acro(OUTPUTS, people))
     assert [job.name for job in jobs_alone(plan)][:2] == ["more", "output_0"]
     assert jobs_together(plan, range(3))[-1].name == "more + output_0 + output_1"
     assert plan.as_json()["releases"][6]["where"] == "age < 40"

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 import tellall as ta
-from tellall.audits.plans.plan import Plan
 
 PLAN = """
 data = "visits.csv"
@@ -48,10 +47,10 @@ def test_a_draft_shows_the_key_and_takes_the_option(tellall, visits):
     assert tellall("init", "visits.csv", "--secret", "visits")[0] == 0
     assert '# kind = "reals" ' in Path("visits.toml").read_text()
     assert tellall("init", "visits.csv", "--secret", "visits", "--kind", "reals", "-o", "means.toml")[0] == 0
-    plan = Plan.read(Path("means.toml"))
+    plan = ta.read_plan(Path("means.toml"))
     assert plan.kind == "reals"
     assert isinstance(plan.releases[0].statistic, ta.CellMeans)
-    assert plan.dataset().levels == 0
+    assert ta.read_people(plan).levels == 0
 
 
 def test_what_a_number_cannot_be_is_refused(tellall, visits):

@@ -11,7 +11,7 @@ import pytest
 
 from tellall.audits.advised import Remedy
 from tellall.audits.document import read_audit
-from tellall.audits.plans.plan import Plan
+from tellall.audits.plans.plan_files import read_plan
 from tellall.audits.verdict import Verdict
 from tellall.core.errors import CannotLinearise
 from tellall.statistics.cell_means import CellMeans
@@ -56,7 +56,7 @@ def test_from_a_file_to_a_page_in_two_commands(tellall, people, tmp_path):
     assert (code, out) == (0, "")
     assert "secret ill, 4 public columns" in err
     assert "Left out id: a different whole number for everybody" in err
-    plan = Plan.read("people.toml")
+    plan = read_plan("people.toml")
     assert (plan.secret, plan.public) == ("ill", ("age", "town", "car", "dog"))
     code, out, err = tellall("audit", "people.toml", "--jobs", "1", "--json", "--no-remedy")
     document = read_audit(out)
@@ -256,7 +256,7 @@ def test_odd_column_names_make_a_plan_that_reads(tellall, tmp_path):
         encoding="utf-8",
     )
     assert tellall("init", "odd.csv")[0] == 0
-    plan = Plan.read("odd.toml")
+    plan = read_plan("odd.toml")
     assert 'a"b\\c' in plan.public
     assert "{x}" in plan.public
 
@@ -442,7 +442,7 @@ def test_init_drafts_a_plan_for_a_real_secret_that_can_be_audited(tellall, tmp_p
     rows = [",".join(map(str, [*one, "x" if one[0] > 0 else "y", each])) for one, each in people]
     (tmp_path / "pay.csv").write_text("\n".join(["a,b,c,d,town,pay", *rows, ""]), encoding="utf-8")
     assert tellall("init", "pay.csv", "--secret", "pay")[0] == 0
-    plan = Plan.read("pay.toml")
+    plan = read_plan("pay.toml")
     means, fit = (planned.statistic for planned in plan.releases)
     assert means == CellMeans(2, counts=True)
     assert fit == Estimator("linear", blocks=[["a", "b", "c", "d"]], intercept=True)
@@ -452,7 +452,7 @@ def test_init_drafts_a_plan_for_a_real_secret_that_can_be_audited(tellall, tmp_p
         "town,pay\n" + "".join(f"{'xyz'[i % 3]},{i / 7:.3f}\n" for i in range(40)), encoding="utf-8"
     )
     assert tellall("init", "text.csv", "--secret", "pay")[0] == 0  # no numbers to regress on: means by cell
-    (means,) = Plan.read("text.toml").releases
+    (means,) = read_plan("text.toml").releases
     assert means.statistic == CellMeans(2, counts=True)
     assert tellall("audit", "text.toml", "-q", "--no-remedy")[0] in (0, 1, 3)
 

@@ -53,14 +53,14 @@ def test_a_birth_date_is_cut_at_dates_and_shown_as_dates_from_every_file(tmp_pat
     made = draft(read_table(path), path.name, secret="ill")
     assert f'"born" = [{", ".join(born.cut_texts)}]' in made.text
     (tmp_path / "plan.toml").write_text(made.text, encoding="utf-8")
-    plan = Plan.read(tmp_path / "plan.toml")
-    again = plan.dataset()
+    plan = ta.read_plan(tmp_path / "plan.toml")
+    again = ta.read_people(plan)
     assert again.public.columns[0] == born
     audit = ta.audit(again, plan)
     document = json.loads(json.dumps(audit.document))
     assert document["data"]["columns"][0]["cuts"] == list(born.cut_texts)
     assert f"Where born is cut: {', '.join(born.cut_texts)}, given in the plan." in document["published_too"]
-    assert Plan.from_mapping(document["plan"]).dataset(path).public.columns[0] == born
+    assert ta.read_people(Plan.from_mapping(document["plan"]), path).public.columns[0] == born
     assert "-8500.5" not in json.dumps(document)
 
 

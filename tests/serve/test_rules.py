@@ -9,7 +9,6 @@ import pytest
 import tellall as ta
 from tellall import cli
 from tellall.audits import advice
-from tellall.audits.plans.plan import Plan
 from tellall.audits.plans.policy import Policy
 from tellall.core.errors import InvalidInput
 from tellall.serve import edits, worker
@@ -258,7 +257,7 @@ def test_what_is_audited_is_what_the_command_line_would_audit(client, published,
     client.open("last.json", published, f"{client.here}/published")
     for name in ("plan.toml", "policy.toml", "published-1.json"):
         (tmp_path / name).write_bytes(client.get(f"{client.here}/export/{name}").body)
-    typed = Policy.read(tmp_path / "policy.toml").under(Plan.read(tmp_path / "plan.toml"))
+    typed = Policy.read(tmp_path / "policy.toml").under(ta.read_plan(tmp_path / "plan.toml"))
     _, asked = client.case().asked
     assert asked.as_json() == typed.as_json()
     given = [one.given.values.tolist() for one in (asked.releases[0], typed.releases[0])]

@@ -86,11 +86,11 @@ COUNTED = ("advantage", "low", "high", "exposed", "learnt", "loss", "draws", "ve
 
 def test_every_place_of_the_slider_is_a_row_of_a_sweep(audited, here):
     """And what the page shows of it is that row, in the table and beside the slider."""
-    plan = ta.Plan.read(here / "plan.toml")
+    plan = ta.read_plan(here / "plan.toml")
     (release,) = audited.case().read("fix.json")["releases"]
     tried = [[catalogue.build("protection", one) for one in point["protect"]] for point in release["points"]]
     same: dict[str, Any] = {"repeats": plan.repeats, "rng": plan.seed, "stream": plan.releases[0].stream}
-    swept = ta.sweep(plan.dataset(), plan.releases[0].statistic, tried, **same)
+    swept = ta.sweep(ta.read_people(plan), plan.releases[0].statistic, tried, **same)
     rows = {row.protection: row for row in strongest_rows(swept.rows)}
     assert len(rows) == len(release["points"]) == 4
     page = shown_text(audited.get(f"{audited.here}/fix").text)

@@ -15,6 +15,7 @@ from tellall.audits.differences import differences, people_who_differ
 from tellall.audits.document import Audit, describe_people, worst_first
 from tellall.audits.findings import Finding
 from tellall.audits.plans.plan import Plan
+from tellall.audits.plans.plan_files import plan_of, read_plan
 from tellall.audits.plans.record import Origin
 from tellall.audits.union import proved_together
 from tellall.core.checkpoint import Checkpoint
@@ -193,7 +194,7 @@ def _as_plan(plan: Plan | OutputFolder | Mapping[str, Any] | str | Path) -> Plan
     if isinstance(plan, OutputFolder):
         return Plan.of_outputs(plan)
     if isinstance(plan, Mapping):
-        return Plan.from_mapping(plan)
+        return plan_of(plan)
     if isinstance(plan, str | Path):
-        return Plan.read(plan, needs_data=False)
+        return read_plan(plan, needs_data=False)
     raise invalid("plan", "a Plan, a mapping or the path of a TOML file", type(plan).__name__)

@@ -18,6 +18,7 @@ from tellall.audits.audit import audit, reveal
 from tellall.audits.document import Audit
 from tellall.audits.plans.asked import Asked, How
 from tellall.audits.plans.places import places_of
+from tellall.audits.plans.plan_files import people_file
 from tellall.audits.plans.policy import Policy, decision
 from tellall.audits.plans.record import Origin
 from tellall.audits.remedy import most_attacks
@@ -182,7 +183,7 @@ class AuditRun:
         said: Sequence[str] = (),
     ) -> Audit:
         """The audit, its page and its other files written; ``said`` are the options about outputs."""
-        self.signing.check_people(asked.plan.data_file(self.how.data))
+        self.signing.check_people(people_file(asked.plan, self.how.data))
         asked = asked.under(self.rules).attackable(self.talk.print).on(self.device)
         people, chosen = asked.people, asked.plan
         if not self.force:

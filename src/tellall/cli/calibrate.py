@@ -82,7 +82,8 @@ def calibrate(
     or exposes more of them than the plan's exposed_limit. tellall --help has the others.
     """
     from tellall.audits.families import as_family
-    from tellall.audits.plans.asked import How, read_plan
+    from tellall.audits.plans.asked import How, plan_asked
+    from tellall.audits.plans.plan_files import read_people
     from tellall.audits.studies import CalibrationFound, calibrate_plan
     from tellall.core.not_done import NotDone
     from tellall.report.study_page import render_calibration
@@ -90,13 +91,13 @@ def calibrate(
 
     check_page(out)
     talk, page = talk_console(quiet=quiet), PlainConsole(quiet=as_json or quiet)
-    chosen = read_plan(plan, How(data, seed, drop_gaps, kind), talk.print)
+    chosen = plan_asked(plan, How(data, seed, drop_gaps, kind), talk.print)
     limit = chosen.limit if max_advantage is None else max_advantage
     searched = as_family(family)
     if chosen.by is None and cluster is not None:
         rule = "left out: each step of a calibration needs the one before; only areas (by) share a cluster"
         raise invalid("--cluster", rule, cluster)
-    people = chosen.dataset(data)
+    people = read_people(chosen, data)
     chosen.check(people)
     if not people.levels and max_advantage is None:
         raise invalid("--max-advantage", f"given, in the unit of {people.secret_name}", "nothing")

@@ -162,10 +162,10 @@ def _ask_secret(what: Path, data: Path) -> str:
     """The column to protect: what an ACRO or described folder says, or what is answered on a terminal."""
     from tellall.audits.plans.draft import likely_secrets
     from tellall.outputs.folders import secret_of_folder
-    from tellall.people.readers import read_table
+    from tellall.people.readers import column_names, read_table
 
     table = read_table(data)
-    names = [str(name) for name in (table if isinstance(table, dict) else table.columns)]
+    names = column_names(table)
     if (known := secret_of_folder(what, names)) is not None:
         return known
     likely = likely_secrets(table)

@@ -61,14 +61,15 @@ def publish(
     """
     import numpy as np
 
-    from tellall.audits.plans.asked import How, read_plan
+    from tellall.audits.plans.asked import How, plan_asked
+    from tellall.audits.plans.plan_files import people_on_disk
     from tellall.release.release import publish as make
     from tellall.report.terminal import talk_console
 
     talk = talk_console(quiet=quiet)
     target = out or Path(f"{plan.stem}-release.json")
     check_out(target)
-    chosen = read_plan(plan, How(data, None, drop_gaps, kind), talk.print)
+    chosen = plan_asked(plan, How(data, None, drop_gaps, kind), talk.print)
     if chosen.by is not None:
         rule = (
             "left out: a release file is about one set of people. Publish each area with ta.publish in Python"
@@ -78,7 +79,7 @@ def publish(
     names = _new_files(target, len(chosen.planned))
     made = []
     with progress_bar(talk, "counting people", quiet=quiet) as bar:
-        people = chosen.stored(data, bar) if on_disk else _read(chosen, data)
+        people = people_on_disk(chosen, data, bar) if on_disk else _read(chosen, data)
         for index, entry in enumerate(chosen.planned):
             rng = np.random.default_rng(None if seed is None else [seed, index])
             made.append(make(people, entry.statistic, entry.protections, rng=rng))
@@ -110,7 +111,9 @@ def _on_disk(source: Path, *, stream: bool) -> bool:
 
 def _read(plan: Plan, data: Path | None) -> Dataset | Stored:
     """The people of a plan, who must be fit for its releases."""
-    people = plan.dataset(data)
+    from tellall.audits.plans.plan_files import read_people
+
+    people = read_people(plan, data)
     plan.check(people)
     return people
 

@@ -73,7 +73,8 @@ def sweep(
     kept there, so that a stopped sweep can go on.
     """
     from tellall.audits.calibrate import NO_GUARANTEE
-    from tellall.audits.plans.asked import How, read_plan
+    from tellall.audits.plans.asked import How, plan_asked
+    from tellall.audits.plans.plan_files import read_people
     from tellall.audits.studies import SweepFound, sweep_plan, whom_against
     from tellall.report.studied_areas import swept_text
     from tellall.report.study_page import render_sweep
@@ -82,8 +83,8 @@ def sweep(
     check_page(out)
     talk = talk_console(quiet=quiet)
     page = PlainConsole(quiet=as_json or quiet)
-    chosen = read_plan(plan, How(data, seed, drop_gaps, kind), talk.print)
-    people = chosen.dataset(data)
+    chosen = plan_asked(plan, How(data, seed, drop_gaps, kind), talk.print)
+    people = read_people(chosen, data)
     chosen.check(people)
     families = family or ["Gaussian"]
     context.with_resource(only_writer(out))

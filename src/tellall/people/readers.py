@@ -34,6 +34,7 @@ __all__ = [
     "ParquetColumns",
     "PeopleTable",
     "check_table",
+    "column_names",
     "how_read",
     "read",
     "read_printed",
@@ -65,6 +66,11 @@ def read(
 def read_table(path: str | Path) -> Any:
     """The columns of a file by name. Nothing is downloaded and no other file is touched."""
     return _read(path, printed=False)
+
+
+def column_names(table: Any) -> list[str]:
+    """The names of the columns of a table that was read."""
+    return [str(name) for name in (table if isinstance(table, dict) else table.columns)]
 
 
 def read_printed(path: str | Path) -> Any:

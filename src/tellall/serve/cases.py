@@ -17,6 +17,7 @@ from typing import Any
 from tellall.audits.document import AuditDocument, read_audit
 from tellall.audits.plans.draft import ColumnLook, draft, look_at
 from tellall.audits.plans.plan import Plan
+from tellall.audits.plans.plan_files import plan_of
 from tellall.audits.plans.policy import Policy
 from tellall.core import files
 from tellall.core.errors import InvalidInput, TellallError, invalid
@@ -95,7 +96,7 @@ class Case:
         path = self.folder / f"people{ending}"
         try:
             table = readers.read_table(path)
-            names = [str(one) for one in (table if isinstance(table, dict) else table.columns)]
+            names = readers.column_names(table)
             looks = [look_at(one, table[one]) for one in names]
         except TellallError as error:
             raise InvalidInput(_about_file(str(error), path, name)) from None
@@ -366,7 +367,7 @@ def plan_from(text: str, folder: Path) -> Plan:
     if unknown or any(map(_names_file, _texts(mapping.get("releases")))):
         advice = "Open releases published before on the page of the plan; the command line reads other files."
         raise invalid("plan", "one that names only files opened here, in the browser", "another", advice)
-    return Plan.from_mapping(mapping, folder=folder, needed=("secret", "data"))
+    return plan_of(mapping, folder=folder, needed=("secret", "data"))
 
 
 def _texts(plain: Any) -> Iterator[str]:

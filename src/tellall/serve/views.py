@@ -14,6 +14,7 @@ from tellall.audits.document import AuditDocument
 from tellall.audits.findings import AreasDocument
 from tellall.audits.plans.mistakes import is_unknown
 from tellall.audits.plans.plan import Plan
+from tellall.audits.plans.plan_files import read_people
 from tellall.audits.plans.policy import Policy, decision
 from tellall.core.amounts import count_of, counted, percent, points
 from tellall.core.curator_key import CuratorKey
@@ -196,7 +197,7 @@ def named(name: str) -> str:
 
 @lru_cache(maxsize=2)
 def _people(folder: Path, path: Path, changed: int, text: str) -> Dataset:
-    return plan_from(text, folder).dataset(path)
+    return read_people(plan_from(text, folder), path)
 
 
 def people_of(case: Case) -> Dataset:

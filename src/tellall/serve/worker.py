@@ -17,6 +17,7 @@ from tellall.audits.audit import audit
 from tellall.audits.document import Audit
 from tellall.audits.findings import Finding, Job, Skipped
 from tellall.audits.plans.places import Place, places_of
+from tellall.audits.plans.plan_files import read_people
 from tellall.audits.plans.record import record_of, sha256_of
 from tellall.core.checkpoint import Checkpoint
 from tellall.core.errors import InvalidInput, TellallError, WorkLost
@@ -109,7 +110,7 @@ def _run(case: Case, notes: _Notes) -> None:
     text, rules = case.plan_text, case.rules
     version, plan = case.asked  # read once: another tab may change it
     hashes = {} if rules is None else {"policy.toml": rules.sha256}
-    people = plan.dataset(case.data)
+    people = read_people(plan, case.data)
     chosen = plan.attackable(people)
     chosen.check(people)
     if chosen.by is None:

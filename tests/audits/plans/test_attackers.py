@@ -11,6 +11,7 @@ from tellall.audits.document import read_audit
 from tellall.audits.plans.attacker import INSIDER, Attacker
 from tellall.audits.plans.places import places_of
 from tellall.audits.plans.plan import Plan
+from tellall.audits.plans.plan_files import plan_of
 from tellall.audits.remedy import _RemedySearch
 from tellall.audits.trial import Planned, Setting, Trial
 from tellall.report.attackers import attacker_lines
@@ -209,7 +210,16 @@ def with_old_release(tmp_path):
     everybody = people()
     ta.publish(everybody, ta.Marginals(3, [["sex", "area"]])).save(tmp_path / "old.json")
     planned = {"published": [{"file": "old.json", "name": "old"}], "releases": plan()["releases"][1:]}
-    return everybody, Plan.from_mapping({**planned, "steps": False, "limit": 1.0}, folder=tmp_path)
+    return everybody, plan_of({**planned, "steps": False, "limit": 1.0}, folder=tmp_path)
+
+
+def test_a_plan_reads_no_file(tmp_path):
+    ta.publish(people(), ta.Marginals(1)).save(tmp_path / "old.json")
+    with pytest.raises(ta.InvalidInput, match="published must be read with the plan; got 'old.json'. Read"):
+        Plan.from_mapping({"published": [{"file": "old.json"}]})
+    with pytest.raises(ta.InvalidInput, match="published must be a path relative"):
+        plan_of({"published": [{"file": str(tmp_path / "old.json")}]}, folder=tmp_path)
+    assert plan_of({"published": [{"file": "old.json"}]}, folder=tmp_path).releases[0].given is not None
 
 
 def test_what_is_published_already_is_not_to_be_changed(tmp_path):

@@ -15,7 +15,7 @@ DAYS = np.array([np.datetime64(date(1940, 1, 1) + timedelta(days=37 * i)) for i 
 def drafted(table, tmp_path, **more):
     made = draft(table, "people.csv", **more)
     (tmp_path / "plan.toml").write_text(made.text)
-    return made, Plan.read(tmp_path / "plan.toml", needs_data=False)
+    return made, ta.read_plan(tmp_path / "plan.toml", needs_data=False)
 
 
 def people(n, seed=0):
@@ -80,7 +80,7 @@ def test_a_draft_is_what_people_publish(tmp_path):
     more = made.text.replace("# [[releases]]", "[[releases]]").replace("# name", "name")
     more = more.replace("# statistic", "statistic").replace("# protect", "protect")
     (tmp_path / "more.toml").write_text(more)
-    assert Plan.read(tmp_path / "more.toml", needs_data=False).releases[2].statistic == ta.Marginals(3)
+    assert ta.read_plan(tmp_path / "more.toml", needs_data=False).releases[2].statistic == ta.Marginals(3)
     _, plan = drafted(table, tmp_path, secret="pay")
     assert [type(entry.statistic) for entry in plan.releases] == [ta.CellMeans, ta.Estimator]
     _, plan = drafted({**table, "ill": rng.choice(["no", "mild", "bad"], 400)}, tmp_path, secret="ill")

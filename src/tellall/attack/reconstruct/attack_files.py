@@ -19,7 +19,7 @@ from tellall.outputs.folders import read_folder
 from tellall.outputs.output_folder import OutputFolder
 from tellall.people.bands import Bands
 from tellall.people.dataset import Dataset
-from tellall.people.readers import read_table
+from tellall.people.readers import column_names, read_table
 from tellall.release.release import Release
 from tellall.statistics.among import people_where
 from tellall.statistics.conditions import parse_condition
@@ -214,7 +214,7 @@ def _folder(
     if len(paths) > 1:
         raise invalid("RELEASE", "one folder, or releases in files", f"{len(paths)} paths with a folder")
     table = read_table(public)
-    names = [str(name) for name in (table if isinstance(table, dict) else table.columns)]
+    names = column_names(table)
     people = Dataset.from_frame(table, public=[name for name in names if name != secret])
     folder = read_folder(paths[0], people.public, secret=secret, may_include=may_include, bands=bands)
     if not folder.published:
@@ -229,7 +229,7 @@ def _known(releases: list[Release], path: Path, more: Sequence[str] = ()) -> Dat
     ``more`` are further columns that conditions are about.
     """
     table = read_table(path)
-    have = [str(name) for name in (table if isinstance(table, dict) else table.columns)]
+    have = column_names(table)
     wanted = list(dict.fromkeys(name for release in releases for name in release.columns))
     chosen = [name for name in wanted if name in have] or wanted
     bins: dict[str, Any] = {}

@@ -10,6 +10,7 @@ from typing import Any
 from tellall.audits.plans.attacker import INSIDER
 from tellall.audits.plans.draft import look_at
 from tellall.audits.plans.plan import Plan
+from tellall.audits.plans.plan_files import read_people, read_plan
 from tellall.audits.plans.policy import Policy
 from tellall.audits.trial import Planned
 from tellall.core.errors import invalid
@@ -18,11 +19,11 @@ from tellall.outputs.output_folder import NO_PART, OutputFolder
 from tellall.outputs.read import read_outputs
 from tellall.outputs.recognise import recognise, with_earlier
 from tellall.people.dataset import Dataset, unknown_name
-from tellall.people.readers import read_table
+from tellall.people.readers import column_names, read_table
 from tellall.protections.protection import Protection
 from tellall.release.release import Release
 
-__all__ = ["Asked", "How", "SaidOfOutputs", "Tell", "audit_of_outputs", "audit_of_plan", "read_plan"]
+__all__ = ["Asked", "How", "SaidOfOutputs", "Tell", "audit_of_outputs", "audit_of_plan", "plan_asked"]
 
 Tell = Callable[[str], object]
 
@@ -113,12 +114,12 @@ class How:
     may_include: bool = False
 
 
-def read_plan(path: Path, how: How, tell: Tell) -> Plan:
+def plan_asked(path: Path, how: How, tell: Tell) -> Plan:
     """The plan, with this seed and kind of secret if they are given; with a data file it need not name one.
 
     Releases of a kind that tellall does not have are reported now, before any work.
     """
-    plan = Plan.read(path, needs_data=how.data is None)
+    plan = read_plan(path, needs_data=how.data is None)
     for one in plan.not_checked:
         tell(str(one))
     if not plan.releases:
@@ -137,8 +138,8 @@ def read_plan(path: Path, how: How, tell: Tell) -> Plan:
 
 def audit_of_plan(path: Path, how: How, tell: Tell) -> Asked:
     """What the audit of a plan attacks."""
-    plan = read_plan(path, how, tell)
-    return Asked(plan.dataset(how.data), plan)
+    plan = plan_asked(path, how, tell)
+    return Asked(read_people(plan, how.data), plan)
 
 
 def audit_of_outputs(what: Path, said: SaidOfOutputs, how: How, tell: Tell) -> Asked:
@@ -209,7 +210,7 @@ def _is_saved(path: Path) -> bool:
 
 def _readable(table: Any, secret: str, tell: Tell) -> list[str]:
     """The columns beside the secret that can be read; says why others cannot."""
-    names = [str(name) for name in (table if isinstance(table, dict) else table.columns)]
+    names = column_names(table)
     if secret not in names:
         raise unknown_name("--secret", secret, names)
     looks = [look_at(name, table[name]) for name in names if name != secret]

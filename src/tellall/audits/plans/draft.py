@@ -18,6 +18,7 @@ from tellall.people.columns import DEFAULT_BINS, Bins, encode, is_missing
 from tellall.people.cuts import is_number_text
 from tellall.people.dataset import Dataset, Public, unknown_name
 from tellall.people.predictors import predictors
+from tellall.people.readers import column_names
 from tellall.statistics.statistic import numbers_of
 
 __all__ = [
@@ -154,7 +155,7 @@ def draft(
     rounded; means by each column of a real secret; one regression on the numbers. Tables of three columns
     are a line to uncomment.
     """
-    names = [str(name) for name in (table if isinstance(table, dict) else table.columns)]
+    names = column_names(table)
     columns = {name: table[name] for name in names}
     chosen = _secret(columns, secret, drop_gaps=drop_gaps)
     kept, left_out = _split(columns, chosen)
@@ -251,7 +252,7 @@ def _numeric(public: Public) -> list[str]:
 
 def likely_secrets(table: Any) -> list[str]:
     """The columns of two values, the last first: one of them may be what nobody should learn."""
-    names = [str(name) for name in (table if isinstance(table, dict) else table.columns)]
+    names = column_names(table)
     return [name for name in reversed(names) if _distinct(table[name]) == 2]
 
 

@@ -4,23 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tellall.core import files
 from tellall.core.errors import InvalidInput, TellallError
+from tellall.core.records import VERSION, outdated
 from tellall.core.text import one_line
 from tellall.release import catalogue
 from tellall.statistics.among import as_where
+
+if TYPE_CHECKING:
+    from tellall.audits.plans.written import PlanDocument
 
 __all__ = [
     "ELSEWHERE",
     "Problem",
     "all_at_once",
-    "ambiguous",
-    "described_wrongly",
-    "explained",
+    "checked",
     "is_unknown",
-    "misplaced",
     "rule_in",
     "short",
 ]
@@ -39,7 +40,38 @@ _RULES = {
 Problem = tuple[str, str]  # where, what
 
 
-def explained(errors: Sequence[Any], releases: Any = ()) -> list[Problem]:
+def checked(
+    mapping: Mapping[str, Any], *, folder: Path | None = None, needed: Sequence[str] = ()
+) -> PlanDocument:
+    """The plan in a mapping, if nothing is wrong with it; one error lists all problems."""
+    from pydantic import ValidationError
+
+    from tellall.audits.plans.written import PlanDocument
+
+    found: list[Problem] = [(key, "is needed") for key in needed if key not in mapping]
+    document = None
+    given = dict(mapping)
+    version = given.pop("schema_version", VERSION)
+    if advice := outdated(version):
+        found.append(("schema_version", f"must be {VERSION}; got {one_line(version)}. {advice}"))
+    try:
+        document = PlanDocument.model_validate(given)
+    except ValidationError as error:
+        found += _explained(error.errors(include_url=False), mapping.get("releases"))
+    if not mapping.get("releases") and not mapping.get("published"):
+        found.append(("releases", "is needed"))
+    if mapping.get("by") and mapping.get("by") == mapping.get("secret"):
+        found.append(("by", "must be a public column, not the secret."))
+    found += _described_wrongly(mapping.get("releases"))
+    found += _misplaced(mapping.get("data"), folder)
+    if document is not None:
+        found += _ambiguous(document)
+    if found or document is None:
+        raise all_at_once(found)
+    return document
+
+
+def _explained(errors: Sequence[Any], releases: Any = ()) -> list[Problem]:
     """What pydantic found, in our words; alternatives of one key are one problem."""
     found: dict[str, str] = {}
     for error in errors:
@@ -88,7 +120,7 @@ def _nearest_key(path: Sequence[str]) -> str:
     return catalogue.nearest(path[-1], known) or f" The keys are {', '.join(known)}."
 
 
-def described_wrongly(releases: Any) -> list[Problem]:
+def _described_wrongly(releases: Any) -> list[Problem]:
     """Problems with the statistics and protections."""
     found: list[Problem] = []
     for index, release in enumerate(releases if isinstance(releases, list) else []):
@@ -118,7 +150,7 @@ def rule_in(error: TellallError, *names: str) -> str:
     return next((said.removeprefix(f"{name} ") for name in names if said.startswith(f"{name} ")), said)
 
 
-def misplaced(data: Any, folder: Path | None) -> list[Problem]:
+def _misplaced(data: Any, folder: Path | None) -> list[Problem]:
     """Problems with the path of the data."""
     if not isinstance(data, str) or not data or folder is None:
         return []
@@ -150,7 +182,7 @@ def short(value: object) -> str:
     return one_line(value, 60)
 
 
-def ambiguous(document: Any) -> list[Problem]:
+def _ambiguous(document: Any) -> list[Problem]:
     """Keys that say twice what an attacker knows, and conditions that cannot be read."""
     found: list[Problem] = []
     if (

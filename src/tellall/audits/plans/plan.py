@@ -7,37 +7,28 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from itertools import combinations
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from tellall.audits.measures.revealing_cells import USUAL_RULES, CellRules
 from tellall.audits.plans.attacker import INSIDER, Attacker
 from tellall.audits.plans.mistakes import (
-    ELSEWHERE,
     Problem,
     all_at_once,
-    ambiguous,
-    described_wrongly,
-    explained,
+    checked,
     is_unknown,
-    misplaced,
     rule_in,
     short,
 )
 from tellall.audits.trial import Planned
 from tellall.audits.verdict import Limits, sensitive_codes
-from tellall.core import files
 from tellall.core.errors import TellallError, invalid
 from tellall.core.not_done import NotDone, Stage
 from tellall.core.reasons import Reason
-from tellall.core.records import NOT_WRITTEN, VERSION, Meaning, outdated, read
-from tellall.core.text import one_line, said
-from tellall.core.work import Progress
+from tellall.core.records import NOT_WRITTEN, VERSION, Meaning, read
 from tellall.outputs.output_folder import NO_PART, OutputFolder
-from tellall.people import readers
-from tellall.people.areas import FEWEST, split, values_as_text
+from tellall.people.areas import FEWEST, split
 from tellall.people.bands import Bands, ColumnCoding
 from tellall.people.columns import AS_NUMBER, Bins
-from tellall.people.counting.stored import Stored, scan
 from tellall.people.cuts import is_number_text
 from tellall.people.dataset import Dataset, Public
 from tellall.people.predictors import predictors
@@ -46,6 +37,9 @@ from tellall.release import catalogue
 from tellall.release.release import Release
 from tellall.statistics.among import Among, as_where, people_where
 from tellall.statistics.cell_counts import CellCounts
+
+if TYPE_CHECKING:
+    from tellall.audits.plans.written import PlanDocument
 
 __all__ = ["ALL_TOGETHER", "NotChecked", "Plan"]
 
@@ -95,7 +89,6 @@ class NotChecked(NotDone):
 
 ALL_TOGETHER = "all releases together"  # what that attack is called; no release may be
 
-_LARGEST_PLAN = 2**20
 _MOST_PAIRS = 15  # of outputs that are attacked two by two: all pairs of six
 
 
@@ -110,7 +103,7 @@ class Plan:
     not_checked
         What will be published but is of a kind that tellall does not have.
     data, secret, public, bins
-        How to read the people; see `read`. Not needed if there is a dataset already.
+        How to read the people; see `tellall.read`. Not needed if there is a dataset already.
     kind
         Whether the secret is "bits", "categories" or "reals"; None: its values decide, and whole numbers of
         at most 20 distinct values are categories.
@@ -198,47 +191,24 @@ class Plan:
         return tuple((self.folder or Path()) / entry.source for entry in self.releases if entry.source)
 
     @classmethod
-    def read(cls, path: str | Path, *, needs_data: bool = True) -> Plan:
-        """Reads a plan from a TOML file; one error lists all problems."""
-        import tomllib
-
-        file = Path(path)
-        text = files.read_text(file, what="plan", largest=_LARGEST_PLAN)
-        try:
-            mapping = tomllib.loads(text)
-        except (tomllib.TOMLDecodeError, RecursionError) as error:
-            raise invalid("plan", "a TOML file", str(path), f"The reader said: {said(error, 120)}.") from None
-        needed = ("secret", "data") if needs_data else ("secret",)
-        return cls.from_mapping(mapping, folder=file.parent, needed=needed)
+    def from_mapping(cls, mapping: Mapping[str, Any]) -> Plan:
+        """The plan in a mapping of the same shape as the file; one that names files is for `read_plan`."""
+        return cls.of_document(checked(mapping))
 
     @classmethod
-    def from_mapping(
-        cls, mapping: Mapping[str, Any], *, folder: Path | None = None, needed: Sequence[str] = ()
+    def of_document(
+        cls,
+        document: PlanDocument,
+        *,
+        folder: Path | None = None,
+        published: Mapping[str, Release] | None = None,
     ) -> Plan:
-        """The plan in a mapping of the same shape as the file."""
-        from pydantic import ValidationError
-
-        from tellall.audits.plans.written import PlanDocument
-
-        found: list[Problem] = [(key, "is needed") for key in needed if key not in mapping]
-        document, given = None, dict(mapping)
-        version = given.pop("schema_version", VERSION)
-        if advice := outdated(version):
-            found.append(("schema_version", f"must be {VERSION}; got {one_line(version)}. {advice}"))
-        try:
-            document = PlanDocument.model_validate(given)
-        except ValidationError as error:
-            found += explained(error.errors(include_url=False), mapping.get("releases"))
-        if not mapping.get("releases") and not mapping.get("published"):
-            found.append(("releases", "is needed"))
-        if mapping.get("by") and mapping.get("by") == mapping.get("secret"):
-            found.append(("by", "must be a public column, not the secret."))
-        found += described_wrongly(mapping.get("releases"))
-        found += misplaced(mapping.get("data"), folder)
-        if document is not None:
-            found += ambiguous(document)
-        if found or document is None:
-            raise all_at_once(found)
+        """The plan that was written, with the releases that it names as published, by their files."""
+        given = published or {}
+        unread = [entry.file for entry in document.published if entry.file not in given]
+        if unread:
+            advice = "Read the plan with ta.read_plan."
+            raise invalid("published", "read with the plan", short(unread[0]), advice)
         entries = [(entry.name, entry.statistic, entry.protect) for entry in document.releases]
         unknown = [NotChecked.of(*entry) for entry in entries]
         about = [entry.where for entry in document.releases]
@@ -253,7 +223,12 @@ class Plan:
             for entry, where, why in zip(entries, about, unknown, strict=True)
             if why is None
         ]
-        before = [_published(entry.file, entry.name, folder) for entry in document.published]
+        before = [
+            Planned.published(
+                entry.name or f"{Path(entry.file).stem} (published)", given[entry.file], entry.file
+            )
+            for entry in document.published
+        ]
         return cls(
             releases=_with_different_names([*before, *known]),
             attackers=Attacker.listed(document),
@@ -309,58 +284,6 @@ class Plan:
             attackers=attackers,
             not_checked=(*self.not_checked, *unread),
             outputs=folder,
-        )
-
-    def data_file(self, data: Path | None = None) -> Path:
-        """The file of people: the one that is given, else the plan's own."""
-        if data is not None:
-            return data
-        return files.fits_inside(self.folder or Path(), self.data, what="data", advice=ELSEWHERE)
-
-    def dataset(self, data: Path | None = None) -> Dataset:
-        """The people, read as the plan says, from its file or from another."""
-        data = self.data_file(data)
-        table = readers.read_table(data)
-        names = [str(name) for name in (table if isinstance(table, dict) else table.columns)]
-        by_column = {} if isinstance(self.bins, int) else self.bins
-        found = [
-            (where, f"must be a column of {data.name}; got '{short(name)}'.{catalogue.nearest(name, names)}")
-            for where, name in (
-                ("secret", self.secret),
-                *((("by", self.by),) if self.by is not None else ()),
-                *((f"public.{index}", name) for index, name in enumerate(self.public or ())),
-                *((f"bins.{name}"[:60], name) for name in by_column),
-            )
-            if name not in names
-        ]
-        if found:
-            raise all_at_once(found)
-        public = self.public
-        if self.by is not None:
-            table = _with_text(table, self.by)
-            public = None if public is None else tuple(dict.fromkeys([*public, self.by]))
-        return Dataset.from_frame(
-            table,
-            secret=self.secret,
-            public=public,
-            bins=self.bins or None,
-            kind=self.kind,
-            drop_gaps=self.drop_gaps,
-        )
-
-    def stored(self, data: Path | None = None, progress: Progress | None = None) -> Stored:
-        """The people in Parquet files, read as the plan says, for tables larger than memory."""
-        if self.drop_gaps:
-            rule = "false for people who are counted in their files"
-            raise invalid("drop_gaps", rule, "true", "Leave those without a secret out of the files.")
-        chosen: Any = self.bins or None
-        return scan(
-            self.data_file(data),
-            secret=self.secret,
-            public=self.public,
-            bins=chosen,
-            kind=self.kind,
-            progress=progress,
         )
 
     def limits(self, dataset: Dataset) -> Limits:
@@ -517,24 +440,6 @@ def _pairs(releases: Sequence[Planned], public: Public) -> tuple[tuple[int, int]
     shared = {(one, other): len(used[one] & used[other]) for one, other in combinations(range(len(used)), 2)}
     related = [pair for pair, columns in shared.items() if columns]
     return tuple(sorted(related, key=lambda pair: (-shared[pair], pair))[:_MOST_PAIRS])
-
-
-def _published(file: str, name: str, folder: Path | None) -> Planned:
-    """A release that was published before, from the file that it was saved in."""
-    path = files.fits_inside(folder or Path(), file, what="published", advice=ELSEWHERE)
-    release = Release.load(path)
-    called = name or f"{path.stem} (published)"
-    return Planned.published(called, release, file)
-
-
-def _with_text(table: Any, by: str) -> Any:
-    """The table with every value of the column of areas turned into a category."""
-    texts = values_as_text(by, table[by])
-    if not isinstance(table, dict):
-        return table.assign(**{by: texts})
-    changed = readers.PeopleTable({**table, by: texts})
-    changed.assumed = getattr(table, "assumed", "")
-    return changed
 
 
 def _with_different_names(entries: Sequence[Planned]) -> tuple[Planned, ...]:

@@ -34,7 +34,7 @@ def test_frames_of_any_kind_give_the_same_people(make):
     assert people.public.codes.tolist() == [[0, 1, 2, 3, 4], [0, 1, 2, 0, 1]]
     assert people.secret.tolist() == [1, 0, 0, 1, 0]
     assert people.meaning == ("no", "yes")
-    assert people.public.left_out == ("country: the same for everybody",)
+    assert [str(one) for one in people.public.left_out] == ["country: the same for everybody"]
     assert np.isnan(people.public.numbers[0][4])
     assert people.public.numbers[1] is None
 

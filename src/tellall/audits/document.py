@@ -431,7 +431,7 @@ def describe_people(dataset: Dataset, name: str) -> PeopleCounted:
             PublicColumn(name=name, levels=levels, cuts=_fixed(cuts))
             for name, levels, cuts in zip(shape.names, shape.levels, shape.cuts_shown, strict=True)
         ),
-        left_out=tuple(dataset.public.left_out),
+        left_out=tuple(map(str, dataset.public.left_out)),
     )
 
 

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from tellall.core.checks import is_whole
 from tellall.core.errors import InvalidInput, invalid
+from tellall.core.not_done import NotDone
 from tellall.linalg.operators.linear_operator import Array
 from tellall.people.bands import ColumnLabels
 from tellall.people.codes import Column
@@ -185,7 +186,7 @@ def _check_columns(columns: object) -> tuple[tuple[str, ...], tuple[tuple[str, .
 class Shaped(Outline):
     """Columns whose shape is all that is known."""
 
-    left_out: tuple[str, ...] = ()
+    left_out: tuple[NotDone, ...] = ()
 
     def __init__(self, shape: Shape) -> None:
         sizes = zip(shape.names, shape.levels, shape.cuts, strict=True)

@@ -84,7 +84,7 @@ class Known(Outline):
 
     columns: tuple[Column, ...]
     people: int
-    left_out: tuple[str, ...] = ()
+    left_out: tuple[NotDone, ...] = ()
 
     @classmethod
     def of(cls, shape: Shape) -> Known:

@@ -160,7 +160,7 @@ def _understood(grid: Grid, known: TableContext) -> tuple[list[Variable], Grid, 
         raise invalid("frame", "a table with each column once", f"'{twice}' twice")
     view, secret = known.public, known.secret
     strangers = [name for name in names if name not in view.names]
-    if secret is None and len(strangers) == 1 and not _left_out(view, strangers[0]):
+    if secret is None and len(strangers) == 1 and view.without(strangers[0]) is None:
         secret = strangers[0]
     found, words = [], []
     for at, name in enumerate(names):
@@ -183,10 +183,6 @@ def _understood(grid: Grid, known: TableContext) -> tuple[list[Variable], Grid, 
 
     rows = tuple(told(line, 0) for line in grid.rows)
     return found, replace(grid, rows=rows, columns=tuple(told(c, down) for c in grid.columns)), known
-
-
-def _left_out(view: Public, name: str) -> bool:
-    return any(reason.startswith(f"{name}: ") for reason in view.left_out)
 
 
 def _name_of(grid: Grid, at: int, known: TableContext) -> str:

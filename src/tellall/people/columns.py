@@ -13,6 +13,7 @@ import numpy.typing as npt
 from tellall.core.amounts import count_of
 from tellall.core.checks import is_whole
 from tellall.core.errors import invalid
+from tellall.core.not_done import NotDone
 from tellall.people.codes import PACKED, Array, Bits, Column, IntArray, Numbers, is_code
 from tellall.people.cuts import choose_cuts, cut_labels, number_text
 from tellall.people.dates import cut_before, date_cut_labels, date_text, day_number, day_of_cut, roundest_date
@@ -341,7 +342,7 @@ def _plain_cuts(name: str, bins: Bins, *, dates: bool) -> Any:
 
 _ENTRIES = 2**24  # of an array examined at once
 
-Collected = tuple[tuple[Column, ...], IntArray | Bits, Numbers, tuple[str, ...]]
+Collected = tuple[tuple[Column, ...], IntArray | Bits, Numbers, tuple[NotDone, ...]]
 
 
 def collect(encoded: Iterable[tuple[Column, IntArray, Array | None]], count: int) -> Collected:
@@ -400,10 +401,10 @@ def telling(columns: Sequence[Column], codes: IntArray | Bits, numbers: Numbers)
     return tuple(columns[j] for j in kept), some, numbers.choose(some, kept), reasons
 
 
-def why_left_out(column: Column) -> str:
+def why_left_out(column: Column) -> NotDone:
     """Why a column with a single code is left out."""
     close = column.cuts == ()
-    return f"{column.name}: {'too close together to be cut' if close else 'the same for everybody'}"
+    return NotDone(column.name, "too close together to be cut" if close else "the same for everybody", "read")
 
 
 def _some_people(array: npt.NDArray[Any]) -> Iterator[npt.NDArray[Any]]:

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from tellall.core.amounts import count_of
 from tellall.core.checks import is_whole, whole
 from tellall.core.errors import InvalidInput, invalid
+from tellall.core.not_done import NotDone
 from tellall.core.shown import InNotebook
 from tellall.core.work import Progress
 from tellall.people.codes import (
@@ -64,7 +65,7 @@ class Outline(ABC):
     """Columns with all their categories, and a number of people: all that the shape of a table depends on."""
 
     columns: tuple[Column, ...]
-    left_out: tuple[str, ...]
+    left_out: tuple[NotDone, ...]
 
     @property
     @abstractmethod
@@ -94,12 +95,15 @@ class Outline(ABC):
                 raise invalid(parameter, rule, int(name))
             return int(name)
         if name not in self.names:
-            reason = next((reason for reason in self.left_out if reason.startswith(f"{name}: ")), None)
-            if reason is not None:
+            if (gone := self.without(str(name))) is not None:
                 rule = "a column that differs between people"
-                raise invalid(parameter, rule, f"'{name}'", f"Left out: {reason}.")
+                raise invalid(parameter, rule, f"'{name}'", f"Left out: {gone}.")
             raise unknown_name(parameter, name, self.names)
         return self.names.index(str(name))
+
+    def without(self, name: str) -> NotDone | None:
+        """Why a column was left out; None if it was not, or there is none of this name."""
+        return next((one for one in self.left_out if one.name == name), None)
 
 
 def unknown_name(parameter: str, name: object, have: Sequence[str]) -> InvalidInput:
@@ -114,7 +118,7 @@ def left_out_note(people: Outline) -> str:
     """The constant columns that were left out, in brackets; empty if there are none."""
     some = people.left_out[:_MOST_NAMED]
     more = ", ..." if len(people.left_out) > _MOST_NAMED else ""
-    return f" (left out: {', '.join(some)}{more})" if some else ""
+    return f" (left out: {', '.join(map(str, some))}{more})" if some else ""
 
 
 def unique_names(parameter: str, value: Iterable[str]) -> list[str]:
@@ -173,7 +177,7 @@ class Public(Outline):
     columns: tuple[Column, ...]
     codes: IntArray | Bits
     numbers: Sequence[Array | None] = field(default=())
-    left_out: tuple[str, ...] = ()
+    left_out: tuple[NotDone, ...] = ()
 
     def __post_init__(self) -> None:
         codes = self.codes

@@ -337,9 +337,8 @@ def column_of(name: str, public: Outline) -> int:
     """The index of the column that a condition names; an error if there is no such column."""
     if name in public.names:
         return public.names.index(name)
-    gone = next((reason for reason in public.left_out if reason.startswith(f"{name}: ")), None)
-    if gone is not None:
-        raise invalid("condition", "about columns that differ between people", gone)
+    if (gone := public.without(name)) is not None:
+        raise invalid("condition", "about columns that differ between people", str(gone))
     raise unknown_name("condition", name, public.names)
 
 

@@ -109,8 +109,7 @@ class Indicators:
                 raise invalid("attributes", f"indices from 0 to {len(self) - 1}", int(name))
             return int(name)
         if name not in self.names:
-            gone = next((reason for reason in self.public.left_out if reason.startswith(f"{name}: ")), None)
-            if gone is not None:
+            if (gone := self.public.without(str(name))) is not None:
                 rule = "of columns that differ between people"
                 raise invalid("attributes", rule, f"'{name}'", f"Left out: {gone}.")
             near = difflib.get_close_matches(str(name), self.names, n=1)

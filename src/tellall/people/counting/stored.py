@@ -12,6 +12,7 @@ import numpy as np
 
 from tellall.core.checks import whole
 from tellall.core.errors import InvalidInput, invalid
+from tellall.core.not_done import NotDone
 from tellall.core.work import Progress
 from tellall.people.codes import Column
 from tellall.people.columns import LARGEST_EXACT, Bins, why_left_out
@@ -34,7 +35,7 @@ class StoredColumns(Outline):
 
     columns: tuple[Column, ...]
     people: int
-    left_out: tuple[str, ...] = ()
+    left_out: tuple[NotDone, ...] = ()
 
     @property
     def n(self) -> int:

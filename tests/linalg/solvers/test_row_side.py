@@ -98,7 +98,8 @@ def test_cells_of_tables_fall_into_blocks(seed):
     assert rows.blocks is not None
     assert rows.blocks.start.size == 5  # a block for each of four tables
     some = np.sort(np.random.default_rng(seed).permutation(200)[:150])
-    for part in (rows, rows.take(some)):
+    few = np.arange(0, 150, 2)
+    for part in (rows, rows.take(some), rows.take(some).take(few)):
         rng = np.random.default_rng(seed)
         weight, scale = rng.uniform(0, 2, len(rows)), rng.uniform(0, 2, part.matrix.shape[1])
         matrix = weight[:, None] * part.matrix.toarray()
@@ -129,7 +130,7 @@ def test_rows_too_many_to_be_written_out_are_kept_in_blocks(seed, cells):
 
     operator, rng = tables(seed, n=300, count=5, cells=cells), np.random.default_rng(seed)
     usual = DistinctRows.of(operator)
-    small = patch.multiple(blocks, _WRITTEN=100, _FEW=64, _CHUNK=64)
+    small = patch.multiple(blocks, _WRITTEN=100, _FEW=64, _CHUNK=64, _SHARED=0)
     with patch.object(compose, "MOST_ENTRIES", 0), small:
         kept = [DistinctRows.within_reach(operator)]
         with patch.object(compose, "MOST_PLACES", 10):  # too many for blocks, few enough for pieces

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ __all__ = ["TALL", "ManyColumns", "RowBlocks", "WideRows"]
 _LOOSE = 2.0  # places per entry up to which blocks are worth it
 _CHUNK, _FEW = 1 << 15, 1 << 12  # unknowns at a time, so that what is added up stays in the cache
 TALL = 6  # mean rows of a block from which leaving out zeros is quicker
+_SHARED = 4_000_000  # entries of pairs of rows that are written out at once: 48 MB
 _WRITTEN = 4_000_000  # entries that are written out at once, to be read into blocks
 
 Indices = npt.NDArray[np.intp]
@@ -130,6 +132,8 @@ class RowBlocks(ManyColumns):
         The first row of each block, and the number of rows.
     place
         Blocks × unknowns: the unknown's row within the block, or one beyond the last if it is in none.
+    part
+        The matrix whose columns these are some of, and which, if it was taken from a larger one.
     """
 
     value: Array
@@ -165,8 +169,11 @@ class RowBlocks(ManyColumns):
                 return None  # a row that begins with one value and goes on with another
         return cls(value, start, place)
 
+    part: tuple[RowBlocks, Indices] | None = None
+
     def take(self, columns: Indices) -> RowBlocks:
-        return replace(self, place=np.take(self.place, columns, axis=1))
+        whole, taken = (self, columns) if self.part is None else (self.part[0], self.part[1][columns])
+        return RowBlocks(self.value, self.start, np.take(self.place, columns, axis=1), (whole, taken))
 
     @property
     def unknowns(self) -> int:
@@ -194,6 +201,8 @@ class RowBlocks(ManyColumns):
         if self.dense:
             return super().outer(rows, columns)
         left = rows * self.value
+        if self._joint is not None:
+            return self._joint.outer(left, self._spread(columns))
         out = np.zeros((left.size, left.size))
         for one, other, size, together, part in self._pairs():
             counts = np.bincount(together, columns[part], minlength=size[0] * size[1]).reshape(size)
@@ -202,11 +211,33 @@ class RowBlocks(ManyColumns):
 
     def quadratic(self, rows: Array, inner: Array) -> Array:
         left, out = rows * self.value, np.zeros(self.unknowns)
+        if self._joint is not None:
+            every = self._joint.quadratic(left, inner)
+            return every if self.part is None else every[self.part[1]]
         for one, other, size, together, part in self._pairs():
             padded = np.zeros(size)
             padded[:-1, :-1] = (1 if one == other else 2) * left[one, None] * inner[one, other] * left[other]
             out[part] += padded.take(together)
         return out
+
+    def _spread(self, columns: Array) -> Array:
+        """Numbers of these unknowns among all that they were taken from, with zeros for the others."""
+        if self.part is None:
+            return columns
+        whole, taken = self.part
+        out = np.zeros(whole.unknowns)
+        out[taken] = columns
+        return out
+
+    @cached_property
+    def _joint(self) -> _JointRows | None:
+        """Which rows share which unknowns, written out; None if that is too much."""
+        if self.part is not None:
+            return self.part[0]._joint
+        blocks = self.start.size - 1
+        if self.unknowns * blocks * (blocks + 1) // 2 > _SHARED:
+            return None
+        return _JointRows.of(self)
 
     def written(self) -> Iterator[tuple[slice, Array]]:
         first = self.start[:-1, None]
@@ -232,6 +263,57 @@ class RowBlocks(ManyColumns):
                     np.multiply(place[i], high[j], out=together)
                     np.add(together, place[j], out=together)
                     yield one, blocks[j], (high[i], high[j]), together, part
+
+
+@dataclass(frozen=True, eq=False)
+class _JointRows:
+    """Which unknowns every two rows share, so that each product is one sparse product.
+
+    Attributes
+    ----------
+    one, other
+        The two rows of each pair that shares an unknown, the first one not after the other.
+    shared
+        Pairs × unknowns: one where the pair shares the unknown.
+    """
+
+    one: Indices
+    other: Indices
+    shared: Any
+
+    @classmethod
+    def of(cls, blocks: RowBlocks) -> _JointRows:
+        """The pairs of rows of these blocks."""
+        from scipy.sparse import coo_array
+
+        rows = blocks.value.size
+        first = blocks.start[:-1, None] + blocks.place
+        inside = blocks.place < np.diff(blocks.start)[:, None]
+        pairs, unknowns = list[Indices](), list[Indices]()
+        for i in range(len(first)):
+            for j in range(i, len(first)):
+                both = np.flatnonzero(inside[i] & inside[j])
+                pairs.append(first[i, both] * rows + first[j, both])
+                unknowns.append(both)
+        pair = np.concatenate(pairs)
+        met = np.bincount(pair, minlength=rows * rows) > 0
+        at = np.flatnonzero(met)
+        place = (np.cumsum(met) - 1)[pair]
+        shape = at.size, blocks.unknowns
+        shared = coo_array((np.ones(pair.size), (place, np.concatenate(unknowns))), shape=shape).tocsr()
+        return cls(at // rows, at % rows, shared)
+
+    def outer(self, left: Array, columns: Array) -> Array:
+        """The upper half of diag(left) A diag(columns) Aᵀ diag(left), A being one where it is not zero."""
+        out = np.zeros((left.size, left.size))
+        out[self.one, self.other] = left[self.one] * left[self.other] * (self.shared @ columns)
+        return out
+
+    def quadratic(self, left: Array, inner: Array) -> Array:
+        """b_pᵀ K b_p for every column b_p of diag(left) A; reads the upper half of K."""
+        twice = np.where(self.one == self.other, 1.0, 2.0)
+        said = twice * left[self.one] * left[self.other] * inner[self.one, self.other]
+        return np.asarray(self.shared.T @ said)
 
 
 def _columns(operator: LinearOperator) -> Iterator[tuple[slice, Indices, Indices, Array]]:

@@ -1,6 +1,7 @@
 """The pages of profile, limit, bounds and rows, as typed."""
 
 import json
+import shlex
 from pathlib import Path
 
 import numpy as np
@@ -39,6 +40,18 @@ def test_a_page_beside_the_document(tellall, folder, asked):
     assert f"tellall {asked[0]} " in tags.text
     assert document.get("repeat", "") in tags.text
     assert len(page) < 100_000
+
+
+@pytest.mark.parametrize("asked", [LIMIT, PROFILE, ROWS], ids=lambda asked: asked[0])
+def test_the_command_on_a_page_makes_the_same_numbers_again(tellall, folder, asked):
+    command, file, *options = asked
+    _, out, _ = tellall(command, folder / file, *options, "--json", "--html", "page.html", "--seed", "1")
+    text = Tags.of((folder / "page.html").read_text(encoding="utf-8")).text
+    first = text.index(f"tellall {command} ")
+    typed = shlex.split(text[first : text.index("--seed 1", first)])
+    assert typed[2] == file  # without its folder
+    _, again, _ = tellall(*typed[1:], "--seed", "1", "--json", "--html", "again.html")
+    assert {**json.loads(again), "repeat": ""} == {**json.loads(out), "repeat": ""}
 
 
 @ASKED

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from tellall.audits.answers import area_calibration_answer, too_many_learnt
-from tellall.audits.calibrate import Calibration, calibrate
+from tellall.audits.calibrate import NO_GUARANTEE, Calibration, calibrate
+from tellall.audits.families import Family
 from tellall.audits.plans.attacker import Attacker
 from tellall.audits.plans.plan import Plan
 from tellall.audits.study_areas import (
@@ -65,6 +66,43 @@ class SweepFound(Record):
     warning: str
     releases: tuple[AreaSweep | Sweep, ...]
 
+    @classmethod
+    def of_plan(
+        cls,
+        plan: Plan,
+        people: Dataset,
+        families: Sequence[str],
+        scales: Sequence[float] | None,
+        *,
+        repeats: int,
+        command: str,
+        data: str,
+        told: Callable[[Sweep], object],
+        **options: Any,
+    ) -> SweepFound:
+        """The sweep of every release of a plan; ``told`` hears of each. ``options`` are of `sweep_plan`."""
+        releases = []
+        for one in sweep_plan(plan, people, families, scales, repeats=repeats, **options):
+            releases.append(one)
+            told(one)
+        return cls(
+            command=command,
+            data=data,
+            seed=plan.seed,
+            repeats=repeats,
+            limit=plan.limit,
+            exposed_limit=plan.exposed_limit,
+            warning=f"{NO_GUARANTEE} {whom_against(plan, people.secret_name)}".strip(),
+            releases=tuple(releases),
+        )
+
+    @property
+    def tables(self) -> dict[str, Sweep]:
+        """The sweeps by the names of their files."""
+        if len(self.releases) == 1:
+            return {"sweep": self.releases[0]}
+        return {f"sweep-{number}": one for number, one in enumerate(self.releases, 1)}
+
 
 @dataclass(frozen=True, kw_only=True)
 class CalibrationFound(Record):
@@ -88,6 +126,45 @@ class CalibrationFound(Record):
         tuple[NotDone, ...],
         Meaning("Statistics for which no noise of the family keeps the limit, or none was found."),
     ]
+
+    @classmethod
+    def of_plan(
+        cls,
+        plan: Plan,
+        people: Dataset,
+        family: Family,
+        max_advantage: float,
+        *,
+        command: str,
+        data: str,
+        told: Callable[[Calibration | AreaCalibration], object],
+        **options: Any,
+    ) -> CalibrationFound:
+        """The calibration of every statistic of a plan; ``told`` hears of each that has an answer.
+
+        ``options`` are of `calibrate_plan`.
+        """
+        releases: list[Calibration | AreaCalibration] = []
+        skipped = []
+        for one in calibrate_plan(plan, people, family, max_advantage, **options):
+            if isinstance(one, NotDone):
+                skipped.append(one)
+            else:
+                releases.append(one)
+                told(one)
+        return cls(
+            command=command,
+            data=data,
+            seed=plan.seed,
+            by=plan.by,
+            secret=people.secret_name,
+            real=not people.levels,
+            family=family.name,
+            max_advantage=max_advantage,
+            exposed_limit=plan.exposed_limit,
+            releases=tuple(releases),
+            skipped=tuple(skipped),
+        )
 
     @property
     def shortcomings(self) -> tuple[str, ...]:

@@ -84,8 +84,7 @@ def calibrate(
     from tellall.audits.families import as_family
     from tellall.audits.plans.asked import How, plan_asked
     from tellall.audits.plans.plan_files import read_people
-    from tellall.audits.studies import CalibrationFound, calibrate_plan
-    from tellall.core.not_done import NotDone
+    from tellall.audits.studies import CalibrationFound
     from tellall.report.study_page import render_calibration
     from tellall.report.terminal import PlainConsole, talk_console
 
@@ -102,42 +101,25 @@ def calibrate(
     if not people.levels and max_advantage is None:
         raise invalid("--max-advantage", f"given, in the unit of {people.secret_name}", "nothing")
     context.with_resource(only_writer(out))
-    releases: list[tellall.Calibration | tellall.AreaCalibration] = []
-    skipped: list[NotDone] = []
-    for one in calibrate_plan(
+    asked = ["--max-advantage", f"{limit:g}", "--family", family, "--draws", str(draws)]
+    asked += reading(drop_gaps=drop_gaps, kind=kind)
+    found = CalibrationFound.of_plan(
         chosen,
         people,
         searched,
         limit,
+        command=study_command("calibrate", plan, chosen, asked, decoder or ()),
+        data=(data or Path(chosen.data)).name,
+        told=lambda one: _tell(one, chosen.exposed_limit, talk, page),
         draws=draws,
         decoders=decoder or None,
         processes=jobs or 1,
         cluster=cluster,
         work=kept_beside(out, "calibrate"),
         watch=watching(talk, quiet=quiet, kept=chosen.by is not None and out is not None),
-    ):
-        if isinstance(one, NotDone):
-            skipped.append(one)
-            continue
-        releases.append(one)
-        _tell(one, chosen.exposed_limit, talk, page)
-    for unanswered in skipped:
-        talk.print(f"{unanswered.name}: no answer: {unanswered.reason}")
-    asked = ["--max-advantage", f"{limit:g}", "--family", family, "--draws", str(draws)]
-    asked += reading(drop_gaps=drop_gaps, kind=kind)
-    found = CalibrationFound(
-        command=study_command("calibrate", plan, chosen, asked, decoder or ()),
-        data=(data or Path(chosen.data)).name,
-        seed=chosen.seed,
-        by=chosen.by,
-        secret=people.secret_name,
-        real=not people.levels,
-        family=searched.name,
-        max_advantage=limit,
-        exposed_limit=chosen.exposed_limit,
-        releases=tuple(releases),
-        skipped=tuple(skipped),
     )
+    for unanswered in found.skipped:
+        talk.print(f"{unanswered.name}: no answer: {unanswered.reason}")
     tell_assumed(people.assumed, talk)
     write_study(found, render_calibration, out=out, as_json=as_json, talk=talk)
     if found.skipped or found.shortcomings:

@@ -38,6 +38,7 @@ Files = Annotated[
 
 
 def hidden(
+    context: typer.Context,
     tables: Files,
     value: Annotated[str | None, typer.Option("--value", help="The column of numbers.")] = None,
     hierarchy: Annotated[
@@ -111,15 +112,7 @@ def hidden(
         )
     if not quiet and not as_json:
         say(hidden_text(found))
-    given = {
-        "value": value,
-        "round": base,
-        "hidden-below": below,
-        "least": None if least == "0" else least,
-        "absent": None if absent == "zero" else absent,
-        "effort": effort,
-    }
-    write_page(lambda: render_hidden(found, repeated("hidden", tables, given)), html, quiet=quiet)
+    write_page(lambda: render_hidden(found, repeated(context)), html, quiet=quiet)
     emit(found, as_json=as_json, out=out)
     raise typer.Exit(DONE if found.settled else UNSETTLED)
 

@@ -16,6 +16,7 @@ __all__ = [
 
 
 def limit(
+    context: typer.Context,
     frequencies: Annotated[
         Path,
         typer.Argument(
@@ -59,20 +60,6 @@ def limit(
 
     check_out(out)
     check_out(html, "--html")
-    given = {
-        "people": people,
-        "power": power,
-        "rate": rate,
-        "round": base,
-        "noise": std,
-        "subsample": subsample,
-        "attack": attack,
-        "reference": reference,
-        "coding": coding,
-        "most": most,
-        "trials": trials,
-        "seed": seed,
-    }
     found = limit_of_file(
         frequencies,
         people,
@@ -88,7 +75,7 @@ def limit(
         trials=trials,
         rng=seed,
     )
-    found = replace(found, repeat=repeated("limit", [frequencies], given))
+    found = replace(found, repeat=repeated(context))
     if not as_json and not quiet:
         say(found.sentence)
     write_page(lambda: render_limit(found), html, quiet=quiet)

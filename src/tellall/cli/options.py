@@ -74,6 +74,8 @@ __all__ = [
 
 _Study = TypeVar("_Study", "SweepFound", "CalibrationFound")
 _EVERY = 60.0  # seconds between two lines about the progress, without a terminal
+# options that no number hangs on
+_OF_OUTPUT = ("jobs", "cluster", "as_json", "quiet", "out", "html", "reveal", "first")
 _SHOWN = 90  # letters of what is being done
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document; messages go to stderr.")]
@@ -225,12 +227,34 @@ def emit(document: Record | dict[str, Any], *, as_json: bool, out: Path | None) 
         sys.stdout.write(text)
 
 
-def repeated(command: str, paths: Sequence[Path], given: Mapping[str, object]) -> str:
-    """The command that repeats a page; files without their folders, whose names may name people."""
-    options = [
-        part for name, value in given.items() if value is not None for part in (f"--{name}", f"{value}")
-    ]
-    return shlex.join(["tellall", command, *(path.name for path in paths), *options])
+def repeated(context: typer.Context) -> str:
+    """The command that makes the same numbers again, with every option that they hang on.
+
+    Files are named without their folders, whose names may name people.
+    """
+    parts: list[str] = []
+    seed: list[str] = []
+    for option in context.command.params:
+        value = context.params.get(str(option.name))
+        if option.name in _OF_OUTPUT or value is None:
+            continue
+        if isinstance(value, bool):
+            parts += [] if value == option.default else (option.opts if value else option.secondary_opts)[:1]
+            continue
+        name = max(option.opts, key=len)
+        if name == "--seed":
+            seed = [name, str(value)]
+            continue
+        for one in value if isinstance(value, list | tuple) else [value]:
+            written = _without_folder(str(one))
+            parts += [name, written] if name.startswith("--") else [written]
+    return shlex.join(["tellall", str(context.info_name), *parts, *seed])
+
+
+def _without_folder(text: str) -> str:
+    """What was typed; a file without its folder, also one after a column's name: COLUMN=FILE."""
+    column, sign, file = text.rpartition("=")
+    return f"{column}{sign}{Path(file).name or file}" if Path(file).exists() else text
 
 
 def write_page(render: Callable[[], str], html: Path | None, *, quiet: bool) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -16,6 +15,7 @@ from tellall.cli.options import (
     Quiet,
     check_out,
     emit,
+    repeated,
     say,
     tell_assumed,
     write_page,
@@ -27,6 +27,7 @@ __all__ = [
 
 
 def profile(
+    context: typer.Context,
     data: Annotated[Path, typer.Argument(help="CSV, TSV or Parquet, one record a row.")],
     response: Annotated[str, typer.Option("--response", "-y", help="The column to regress on the others.")],
     features: Annotated[
@@ -86,27 +87,6 @@ def profile(
     if not as_json:
         say(str(found))
     if html is not None:
-        again = _repeated(data, response, features, constant, epsilon, delta, rows, row_bound)
-        found = replace(found, repeat=again)
+        found = replace(found, repeat=repeated(context))
         write_page(lambda: render_profile(found), html, quiet=quiet)
     emit(found, as_json=as_json, out=out)
-
-
-def _repeated(
-    data: Path,
-    response: str,
-    features: list[str] | None,
-    constant: bool,
-    epsilon: float,
-    delta: float,
-    rows: int | None,
-    row_bound: float | None,
-) -> str:
-    """The command that repeats a page; files without their folders, whose names may name people."""
-    given: list[str] = ["--response", response]
-    given += [part for name in features or () for part in ("--feature", name)]
-    given += [] if constant else ["--no-constant"]
-    given += ["--epsilon", f"{epsilon:g}", "--delta", f"{delta:g}"]
-    given += [] if rows is None else ["--rows", str(rows)]
-    given += [] if row_bound is None else ["--row-bound", f"{row_bound:g}"]
-    return shlex.join(["tellall", "profile", data.name, *given])

@@ -45,6 +45,7 @@ Files = Annotated[
 
 
 def rows(
+    context: typer.Context,
     tables: Files,
     by: Annotated[str | None, typer.Option("--by", help="A column whose values are areas.")] = None,
     count: Annotated[str | None, typer.Option("--count", help="The column of counts or percentages.")] = None,
@@ -147,23 +148,7 @@ def rows(
         )
     if not quiet and not as_json:
         say(rows_text(found))
-    given = {
-        "by": by,
-        "count": count,
-        "people": people,
-        "round": base,
-        "mode": mode,
-        "ties": ties,
-        "hidden-below": below,
-        "noise": std,
-        "absent": absent,
-        "may-be-missing": may_be_missing,
-        "bands": bands,
-        "effort": effort,
-        "draws": draws,
-        "seed": seed,
-    }
-    write_page(lambda: render_rows(found, repeated("rows", tables, given)), html, quiet=quiet)
+    write_page(lambda: render_rows(found, repeated(context)), html, quiet=quiet)
     if found.named is not None:
         marked = write_secret(out or Path(f"{tables[0].stem}-rows"), found.named)
         talk.print(f"The rows are in {marked}", soft_wrap=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -30,6 +30,10 @@ from tellall.cli.options import (
     write_study,
 )
 from tellall.core.errors import invalid
+
+if TYPE_CHECKING:
+    from tellall.audits.plans.plan import Plan
+    from tellall.report.terminal import PlainConsole
 
 __all__ = [
     "sweep",
@@ -72,11 +76,9 @@ def sweep(
     by = "COLUMN" in the plan, every value of that column is an area of its own; with -o, finished areas are
     kept there, so that a stopped sweep can go on.
     """
-    from tellall.audits.calibrate import NO_GUARANTEE
     from tellall.audits.plans.asked import How, plan_asked
     from tellall.audits.plans.plan_files import read_people
-    from tellall.audits.studies import SweepFound, sweep_plan, whom_against
-    from tellall.report.studied_areas import swept_text
+    from tellall.audits.studies import SweepFound
     from tellall.report.study_page import render_sweep
     from tellall.report.terminal import PlainConsole, talk_console
 
@@ -88,40 +90,35 @@ def sweep(
     chosen.check(people)
     families = family or ["Gaussian"]
     context.with_resource(only_writer(out))
-    releases: list[tellall.Sweep] = []
-    for one in sweep_plan(
+    options = [part for name in families for part in ("--family", name)]
+    options += ["--scales", scales, "--repeats", str(repeats), *reading(drop_gaps=drop_gaps, kind=kind)]
+    found = SweepFound.of_plan(
         chosen,
         people,
         families,
         None if scales.strip() == "auto" else _numbers("--scales", scales),
         repeats=repeats,
+        command=study_command("sweep", plan, chosen, options, decoder or ()),
+        data=(data or Path(chosen.data)).name,
+        told=lambda one: _tell(one, chosen, page),
         decoders=decoder or None,
         processes=jobs or 1,
         cluster=cluster,
         work=kept_beside(out, "sweep"),
         watch=watching(talk, quiet=quiet, kept=chosen.by is not None and out is not None),
-    ):
-        releases.append(one)
-        for text in swept_text(one, chosen.limit, chosen.exposed_limit):
-            page.print(text)
-    options = [part for name in families for part in ("--family", name)]
-    options += ["--scales", scales, "--repeats", str(repeats), *reading(drop_gaps=drop_gaps, kind=kind)]
-    found = SweepFound(
-        command=study_command("sweep", plan, chosen, options, decoder or ()),
-        data=(data or Path(chosen.data)).name,
-        seed=chosen.seed,
-        repeats=repeats,
-        limit=chosen.limit,
-        exposed_limit=chosen.exposed_limit,
-        warning=f"{NO_GUARANTEE} {whom_against(chosen, people.secret_name)}".strip(),
-        releases=tuple(releases),
     )
     if not as_json:
         talk.print(found.warning)
-    names = ["sweep"] if len(releases) == 1 else [f"sweep-{number + 1}" for number in range(len(releases))]
     tell_assumed(people.assumed, talk)
-    tables = dict(zip(names, releases, strict=True))
-    write_study(found, render_sweep, out=out, as_json=as_json, talk=talk, tables=tables)
+    write_study(found, render_sweep, out=out, as_json=as_json, talk=talk, tables=found.tables)
+
+
+def _tell(found: tellall.Sweep, plan: Plan, page: PlainConsole) -> None:
+    """Prints what was found for a release."""
+    from tellall.report.studied_areas import swept_text
+
+    for text in swept_text(found, plan.limit, plan.exposed_limit):
+        page.print(text)
 
 
 def _numbers(option: str, text: str) -> list[float]:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import shlex
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -20,6 +19,7 @@ from tellall.cli.options import (
     emit,
     is_folder,
     progress_bar,
+    repeated,
     write_secret,
 )
 from tellall.core import files as store
@@ -28,6 +28,7 @@ from tellall.core.locks import claimed
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from tellall.report.trace_page import TracingPage
     from tellall.tracing.trace_files import NamedTargets
 
 __all__ = [
@@ -73,6 +74,7 @@ Anyway = Annotated[
 
 
 def trace(
+    context: typer.Context,
     release: Release,
     targets: Targets,
     reference: Reference,
@@ -102,34 +104,30 @@ def trace(
     Exit codes: 0 traced or not, 2 bad input or usage, 3 inconclusive. tellall --help has the others.
     """
     from tellall.report.terminal import PlainConsole, talk_console
-    from tellall.report.trace_page import page_of, render
+    from tellall.report.trace_page import page_of
     from tellall.tracing.trace_files import trace_files
 
     check_page(out)
-    options: dict[str, Any] = {
-        "attack": attack,
-        "threshold": threshold,
-        "delta": delta,
-        "alpha": alpha,
-        "sigma_max": sigma_max,
-        "coding": coding,
-        "people": people,
-    }
-    files = (release, targets, reference)
-    asked = {"release": release, "targets": targets, "reference": reference, **options}
-    asked |= {"round": base, "noise": spread, "members": members}
     talk = talk_console(quiet=quiet)
     watch = partial(progress_bar, talk, "tracing", quiet=quiet)
     traced = trace_files(
-        *files,
-        **options,
+        release,
+        targets,
+        reference,
+        attack=attack,
+        threshold=threshold,
+        delta=delta,
+        alpha=alpha,
+        sigma_max=sigma_max,
+        coding=coding,
+        people=people,
         members=members,
         base=base,
         std=spread,
         palindromic=palindromic,
         anyway=anyway,
         rng=seed,
-        command=_command(asked, {"palindromic": palindromic, "anyway": anyway}, seed),
+        command=repeated(context),
         watch=watch,
     )
     found = traced.found
@@ -138,12 +136,8 @@ def trace(
     for line in (*said, *found.notes):
         page.print(str(line), highlight=False, markup=False)
     if out is not None and is_folder(out):
-        found = drawn = page_of(traced, reveal=reveal, watch=watch)
-        text = render(drawn)
-        with claimed(out, patience=10), store.together() as batch:
-            batch.text(out / "trace.json", store.dump(drawn))
-            written = batch.text(out / "report.html", text)
-        announce(written, talk)
+        found = page_of(traced, reveal=reveal, watch=watch)
+        announce(_write_page(found, out), talk)
     if reveal:
         page.print(_table(traced.named))
         secret = write_secret(_beside(out, release), traced.named)
@@ -153,14 +147,14 @@ def trace(
         raise typer.Exit(found.verdict.exit_code)
 
 
-def _command(asked: dict[str, Any], flags: dict[str, bool], seed: int) -> str:
-    """The command with the options given; files without their folders, whose names may name people."""
-    parts = ["tellall", "trace"]
-    for name, value in asked.items():
-        if value is not None:
-            parts += [f"--{name.replace('_', '-')}", value.name if isinstance(value, Path) else str(value)]
-    set_flags = [f"--{name}" for name, chosen in flags.items() if chosen]
-    return shlex.join([*parts, *set_flags, "--seed", str(seed)])
+def _write_page(found: TracingPage, out: Path) -> Path:
+    """The page, written with its document next to it."""
+    from tellall.report.trace_page import render
+
+    text = render(found)
+    with claimed(out, patience=10), store.together() as batch:
+        batch.text(out / "trace.json", store.dump(found))
+        return batch.text(out / "report.html", text)
 
 
 def _beside(out: Path | None, release: Path) -> Path:

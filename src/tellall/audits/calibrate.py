@@ -5,9 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 from typing import Annotated, Any
 
 from tellall.audits.families import Family, as_family, least_scale
+from tellall.audits.kept_trials import OUTCOMES, Attempt, kept_trials
 from tellall.audits.measures.counts import People
 from tellall.audits.measures.revealing_cells import USUAL_RULES, CellRules
 from tellall.audits.measures.utility import Coefficients, Utility
@@ -161,6 +164,7 @@ def calibrate(
     attacker: Attacker = INSIDER,
     rng: Rng = 0,
     stream: int = 0,
+    work: str | Path | None = None,
     progress: Callable[[int, int], object] | None = None,
 ) -> Calibration:
     """The least noise of a family with which the verdict is a pass.
@@ -187,8 +191,8 @@ def calibrate(
         The first scale; by default noise as large as half a person's norm in the equations.
     decoders
         Names of decoders; by default every affordable one.
-    cells, attacker, rng, stream
-        As for `sweep`.
+    cells, attacker, rng, stream, work
+        As for `sweep`; every finished scale is kept.
     progress
         Called with (scales measured, the most there can be) after each.
 
@@ -231,13 +235,15 @@ def calibrate(
 
     def passes(scale: float) -> bool:
         planned = Planned(f"{kind.name} at {scale:g}", statistic, kind.at(scale), stream)
-        seen[scale] = _measure(Trial(setting, (planned,), draws, seed), tried, limits)
+        attempt = Attempt(Trial(setting, (planned,), draws, seed), tuple(tried), limits)
+        seen[scale] = OUTCOMES.answer(kept, attempt, partial(_measure, attempt.trial, tried, limits))
         history.append(_evaluation(scale, seen[scale], limits))
         if progress:
             progress(len(history), evaluations)
         return history[-1].passed
 
-    scale = least_scale(passes, first, most=kind.most, tolerance=tolerance, tries=evaluations)
+    with kept_trials(work, dataset) as kept:
+        scale = least_scale(passes, first, most=kind.most, tolerance=tolerance, tries=evaluations)
     if scale is None:
         raise _hopeless(history, limit, kind, dataset.n)
     chosen, settled = kind.at(scale), setting.exact(statistic).statistic

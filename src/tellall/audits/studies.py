@@ -218,7 +218,7 @@ def sweep_plan(
     scales
         The scales of each family; by default around the noise that begins to hide a person.
     work
-        A folder where finished areas are kept, if the plan has areas.
+        A folder where finished protections, or areas, are kept.
     watch
         Called with the name of each release; returns a context, entered while the release is measured, that
         gives the function to call with the progress.
@@ -232,17 +232,15 @@ def sweep_plan(
         tried = [None, *([entry.protections] if entry.protections else []), *families]
         name = _named(entry.name, plan, attacker)
         options |= {"attacker": attacker, "stream": entry.stream}
+        options |= {"work": work and work / str(number)}
         with watch(name) as progress:
-            options["scales"] = scales or _scales_for(people, entry.statistic, plan.by)
-            if plan.by is None:
-                found: Sweep = sweep(
-                    people, entry.statistic, tried, cells=plan.cells, progress=progress, **options
-                )
-            else:
-                kept = work and work / str(number)
-                found = sweep_areas(
-                    people, entry.statistic, tried, by=plan.by, work=kept, progress=progress, **options
-                )
+            options |= {"scales": scales or _scales_for(people, entry.statistic, plan.by)}
+            options |= {"progress": progress}
+            found: Sweep = (
+                sweep(people, entry.statistic, tried, cells=plan.cells, **options)
+                if plan.by is None
+                else sweep_areas(people, entry.statistic, tried, by=plan.by, **options)
+            )
         yield replace(found, name=name)
 
 
@@ -271,7 +269,7 @@ def calibrate_plan(
     ]
     wrong: list[TellallError] = []
     for number, (name, entry, attacker) in enumerate(studies, 1):
-        options |= {"attacker": attacker, "stream": entry.stream}
+        options |= {"attacker": attacker, "stream": entry.stream, "work": work and work / str(number)}
         statistic = entry.statistic
         found: Calibration | AreaCalibration
         try:
@@ -281,7 +279,7 @@ def calibrate_plan(
                     found = calibrate(people, statistic, family, max_advantage, **options)
                 else:
                     options |= {"processes": processes, "cluster": cluster, "progress": progress}
-                    options |= {"by": plan.by, "work": work and work / str(number)}
+                    options |= {"by": plan.by}
                     found = calibrate_areas(people, statistic, family, max_advantage, **options)
         except WorkLost:
             raise

@@ -5,16 +5,18 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from tellall.audits.families import NAMELESS, Family, as_family, check_scales
+from tellall.audits.kept_trials import OUTCOMES, Attempt, kept_trials
 from tellall.audits.measures.revealing_cells import USUAL_RULES, CellRules
 from tellall.audits.outcome import Counted, Outcome, counts_of
 from tellall.audits.plans.attacker import INSIDER, Attacker
+from tellall.audits.plans.places import Kept
 from tellall.audits.trial import Planned, Setting, Trial, check_decoders, seed_of, untried
 from tellall.audits.verdict import Limits, Verdict, judge, sensitive_codes
 from tellall.core import files
@@ -216,6 +218,7 @@ def sweep(
     stream: int = 0,
     processes: int = 1,
     cluster: str | None = None,
+    work: str | Path | None = None,
     progress: Progress | None = None,
 ) -> Sweep:
     """Privacy and utility of each protection, averaged over draws of the noise.
@@ -252,6 +255,9 @@ def sweep(
         How many protections are measured at once, −1 for one per core; the numbers do not depend on it.
     cluster
         The address of a Dask scheduler, ``tcp://host:port``, to measure them there; the people go there too.
+    work
+        A folder where the outcomes of every finished protection are kept, so that a sweep that was stopped
+        continues there.
     progress
         Called with (protections done, protections in all) after each.
 
@@ -276,22 +282,18 @@ def sweep(
     limits = Limits(limit, exposed_limit, sensitive_codes(dataset, sensitive))
     choices = _choices(protections, scales)
     trials = [Trial(setting, (choice.planned(statistic, stream),), repeats, seed) for choice in choices]
-    if progress:
-        progress(0, len(trials))
     rows: list[SweepRow] = []
     outcomes: list[Outcome] = []
     skipped: list[NotDone] = []
-    for done, (choice, trial, found) in enumerate(
-        zip(choices, trials, _run_all(trials, tried, workers), strict=True), start=1
-    ):
+    with kept_trials(work, dataset) as kept:
+        measured = _run_all(trials, tried, workers, kept, progress)
+    for choice, trial, found in zip(choices, trials, measured, strict=True):
         if isinstance(found, str):
             skipped.append(NotDone(choice.name, found, "measure"))
         else:
             std = _std(trial)
             rows += rows_of(choice.family, choice.scale, std, found, limits)
             outcomes += found
-        if progress:
-            progress(done, len(trials))
     if not rows:
         raise invalid("protections", "some that fit the statistic", skipped[0].name, skipped[0].reason)
     settled = setting.exact(statistic).statistic
@@ -453,33 +455,49 @@ def _is_family(one: Any) -> bool:
 
 
 def _run_all(
-    trials: Sequence[Trial], decoders: Sequence[str], workers: Workers
-) -> Iterator[tuple[Outcome, ...] | str]:
+    trials: Sequence[Trial],
+    decoders: Sequence[str],
+    workers: Workers,
+    kept: Kept | None,
+    progress: Progress | None,
+) -> list[tuple[Outcome, ...] | str]:
     """The outcomes of each trial in order, or why there are none."""
-    if workers.cluster is not None or (workers.processes != 1 and len(trials) > 1):
-        setting = trials[0].setting
-        setting.baselines([trials[0].releases[0].statistic])  # made once, here, and sent to the workers
-        if workers.cluster is None:  # what draws share is too large to send over a network
-            for trial in [trial for trial in trials if trial.shares_draws][:1]:
-                trial.warm()
-    tasks = [Task(trial.releases[0].name, partial(tuple, (trial, tuple(decoders)))) for trial in trials]
-    early: dict[int, tuple[Outcome, ...] | str] = {}
-    following = 0
-    for one in run(_run, tasks, workers=workers):
-        early[one.index] = one.reason if isinstance(one, Failed) else one.piece
-        while following in early:
-            yield early.pop(following)
-            following += 1
+    attempts = [Attempt(trial, tuple(decoders)) for trial in trials]
+    keys = [OUTCOMES.key(kept, attempt) for attempt in attempts]
+    begun = False
+
+    def begin(attempt: Attempt) -> Attempt:
+        nonlocal begun
+        if not begun and (workers.cluster is not None or (workers.processes != 1 and len(trials) > 1)):
+            setting = attempt.trial.setting
+            setting.baselines(
+                [attempt.trial.releases[0].statistic]
+            )  # made once, here, and sent to the workers
+            if workers.cluster is None:  # what draws share is too large to send over a network
+                for trial in [trial for trial in trials if trial.shares_draws][:1]:
+                    trial.warm()
+        begun = True
+        return attempt
+
+    tasks = [
+        Task(attempt.trial.releases[0].name, partial(begin, attempt), key)
+        for attempt, key in zip(attempts, keys, strict=True)
+    ]
+    checkpoint = None if kept is None else kept.checkpoint
+    found: dict[int, tuple[Outcome, ...] | str] = {}
+    for one in run(
+        _attempted, tasks, workers=workers, checkpoint=checkpoint, parse=OUTCOMES.parse, progress=progress
+    ):
+        found[one.index] = one.reason if isinstance(one, Failed) else one.piece
+    return [found[index] for index in range(len(trials))]
 
 
-def _run(task: tuple[Trial, tuple[str, ...]]) -> tuple[Outcome, ...] | str:
-    trial, decoders = task
+def _attempted(attempt: Attempt) -> dict[str, Any]:
+    """The outcomes of a trial as plain data, or why there are none; what a worker runs."""
     try:
-        return trial.run_all(decoders)
+        return OUTCOMES.to_plain(attempt.trial.run_all(attempt.decoders))
     except TellallError as error:
-        return str(error)
-    except MemoryError:
-        return "too little memory on this machine"
+        return OUTCOMES.to_plain(str(error))
 
 
 def _std(trial: Trial) -> float:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -26,6 +25,7 @@ from tellall.audits.withheld import mostly_withheld
 from tellall.cli.options import (
     Stopped,
     announce,
+    forget,
     kept_beside,
     only_writer,
     progress_bar,
@@ -151,8 +151,7 @@ class AuditShown:
     def _forget(self) -> None:
         """Removes what was kept in case the command stops: the page has it all. Finished areas stay."""
         for kept in (self.folder / ".work", self.folder / ".areas" / "remedy"):
-            if not kept.is_symlink() and not kept.parent.is_symlink():
-                shutil.rmtree(kept, ignore_errors=True)
+            forget(kept)
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from tellall.cli.options import (
     PlanSeed,
     Quiet,
     check_page,
-    kept_beside,
+    kept_for,
     only_writer,
     reading,
     say,
@@ -73,9 +73,10 @@ def calibrate(
     """Find the least noise that keeps every attack under a limit.
 
     The statistic of each release is taken alone, without the plan's own protections. With -o FOLDER the page
-    calibrate.html is written, with calibrate.json next to it. With by = "COLUMN" in the plan, every value of
-    that column is an area of its own, and the answer is one noise for all areas. An area without an answer of
-    its own is listed; its people count when that noise is measured over all people.
+    calibrate.html is written, with calibrate.json next to it, and the same command goes on after a stop. With
+    by = "COLUMN" in the plan, every value of that column is an area of its own, and the answer is one noise
+    for all areas. An area without an answer of its own is listed; its people count when that noise is
+    measured over all people.
 
     Exit codes: 0 found for every statistic, 2 bad input or usage, 3 inconclusive: no answer for a statistic
     (with areas: in no area), too few people to tell, or an answer that is not enough for all people together
@@ -103,25 +104,26 @@ def calibrate(
     context.with_resource(only_writer(out))
     asked = ["--max-advantage", f"{limit:g}", "--family", family, "--draws", str(draws)]
     asked += reading(drop_gaps=drop_gaps, kind=kind)
-    found = CalibrationFound.of_plan(
-        chosen,
-        people,
-        searched,
-        limit,
-        command=study_command("calibrate", plan, chosen, asked, decoder or ()),
-        data=(data or Path(chosen.data)).name,
-        told=lambda one: _tell(one, chosen.exposed_limit, talk, page),
-        draws=draws,
-        decoders=decoder or None,
-        processes=jobs or 1,
-        cluster=cluster,
-        work=kept_beside(out, "calibrate"),
-        watch=watching(talk, quiet=quiet, kept=chosen.by is not None and out is not None),
-    )
-    for unanswered in found.skipped:
-        talk.print(f"{unanswered.name}: no answer: {unanswered.reason}")
-    tell_assumed(people.assumed, talk)
-    write_study(found, render_calibration, out=out, as_json=as_json, talk=talk)
+    with kept_for("calibrate", out, areas=chosen.by is not None) as work:
+        found = CalibrationFound.of_plan(
+            chosen,
+            people,
+            searched,
+            limit,
+            command=study_command("calibrate", plan, chosen, asked, decoder or ()),
+            data=(data or Path(chosen.data)).name,
+            told=lambda one: _tell(one, chosen.exposed_limit, talk, page),
+            draws=draws,
+            decoders=decoder or None,
+            processes=jobs or 1,
+            cluster=cluster,
+            work=work,
+            watch=watching(talk, quiet=quiet, kept=work is not None),
+        )
+        for unanswered in found.skipped:
+            talk.print(f"{unanswered.name}: no answer: {unanswered.reason}")
+        tell_assumed(people.assumed, talk)
+        write_study(found, render_calibration, out=out, as_json=as_json, talk=talk)
     if found.skipped or found.shortcomings:
         raise typer.Exit(UNSETTLED)
 

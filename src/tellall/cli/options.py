@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import shlex
+import shutil
 import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 
 from tellall.core import files
-from tellall.core.errors import invalid
+from tellall.core.errors import TellallError, WorkLost, invalid
 from tellall.core.exits import SIGNALLED
 from tellall.core.locks import claimed, clear_leftovers
 from tellall.core.records import Record
@@ -56,8 +57,10 @@ __all__ = [
     "check_out",
     "check_page",
     "emit",
+    "forget",
     "is_folder",
     "kept_beside",
+    "kept_for",
     "only_writer",
     "progress_bar",
     "reading",
@@ -188,15 +191,42 @@ def only_writer(out: Path | None) -> AbstractContextManager[None]:
     return claimed(out) if out is not None and is_folder(out) else nullcontext()
 
 
-def kept_beside(out: Path | None, study: str = "") -> Path | None:
-    """Where finished areas are kept: in the output folder, or next to the output file.
+def kept_beside(out: Path | None, name: str = "areas") -> Path | None:
+    """Where finished areas, or other work, are kept: in the output folder, or next to the output file."""
+    if out is None:
+        return None
+    return out / f".{name}" if is_folder(out) else out.with_name(f".{out.stem}.{name}")
+
+
+@contextmanager
+def kept_for(study: str, out: Path | None, *, areas: bool) -> Iterator[Path | None]:
+    """Where a study keeps what is finished; only areas stay there once it is done.
 
     A sweep and a calibration in one folder use separate folders, named after the study.
     """
-    if out is None:
-        return None
-    kept = out / ".areas" if is_folder(out) else out.with_name(f".{out.stem}.areas")
-    return kept / study if study else kept
+    beside = kept_beside(out, "areas" if areas else "work")
+    kept = beside and beside / study
+    over = False
+    try:
+        yield kept
+        over = True
+    except WorkLost:
+        raise
+    except TellallError:  # the same command would end in the same way
+        over = True
+        raise
+    finally:
+        if over and kept is not None and not areas:
+            forget(kept)
+
+
+def forget(kept: Path) -> None:
+    """Removes what was kept in case a command stops, and the folder around it if nothing else is there."""
+    if not kept.is_symlink() and not kept.parent.is_symlink():
+        shutil.rmtree(kept, ignore_errors=True)
+        if kept.parent.name.endswith(".work"):
+            with suppress(OSError):
+                kept.parent.rmdir()
 
 
 # output

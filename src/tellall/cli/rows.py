@@ -123,7 +123,8 @@ def rows(
     talk = talk_console(quiet=quiet)
     check_out(out)
     check_out(html, "--html")
-    kept = kept_beside(out, "rows")
+    beside = kept_beside(out)
+    kept = beside and beside / "rows"
     with (
         resumable(kept=kept is not None, words="areas") as known,
         progress_bar(talk, "reading tables", quiet=quiet) as progress,

@@ -21,7 +21,7 @@ from tellall.cli.options import (
     PlanSeed,
     Quiet,
     check_page,
-    kept_beside,
+    kept_for,
     only_writer,
     reading,
     study_command,
@@ -73,8 +73,8 @@ def sweep(
 
     Each release of the plan is tried unprotected, as planned, and with every family at every scale. With
     -o FOLDER the page sweep.html is written, with the table as JSON, CSV and Parquet next to it. With
-    by = "COLUMN" in the plan, every value of that column is an area of its own; with -o, finished areas are
-    kept there, so that a stopped sweep can go on.
+    by = "COLUMN" in the plan, every value of that column is an area of its own. With -o, finished
+    protections, or areas, are kept there, so that the same command goes on after a stop.
     """
     from tellall.audits.plans.asked import How, plan_asked
     from tellall.audits.plans.plan_files import read_people
@@ -92,25 +92,26 @@ def sweep(
     context.with_resource(only_writer(out))
     options = [part for name in families for part in ("--family", name)]
     options += ["--scales", scales, "--repeats", str(repeats), *reading(drop_gaps=drop_gaps, kind=kind)]
-    found = SweepFound.of_plan(
-        chosen,
-        people,
-        families,
-        None if scales.strip() == "auto" else _numbers("--scales", scales),
-        repeats=repeats,
-        command=study_command("sweep", plan, chosen, options, decoder or ()),
-        data=(data or Path(chosen.data)).name,
-        told=lambda one: _tell(one, chosen, page),
-        decoders=decoder or None,
-        processes=jobs or 1,
-        cluster=cluster,
-        work=kept_beside(out, "sweep"),
-        watch=watching(talk, quiet=quiet, kept=chosen.by is not None and out is not None),
-    )
-    if not as_json:
-        talk.print(found.warning)
-    tell_assumed(people.assumed, talk)
-    write_study(found, render_sweep, out=out, as_json=as_json, talk=talk, tables=found.tables)
+    with kept_for("sweep", out, areas=chosen.by is not None) as work:
+        found = SweepFound.of_plan(
+            chosen,
+            people,
+            families,
+            None if scales.strip() == "auto" else _numbers("--scales", scales),
+            repeats=repeats,
+            command=study_command("sweep", plan, chosen, options, decoder or ()),
+            data=(data or Path(chosen.data)).name,
+            told=lambda one: _tell(one, chosen, page),
+            decoders=decoder or None,
+            processes=jobs or 1,
+            cluster=cluster,
+            work=work,
+            watch=watching(talk, quiet=quiet, kept=work is not None),
+        )
+        if not as_json:
+            talk.print(found.warning)
+        tell_assumed(people.assumed, talk)
+        write_study(found, render_sweep, out=out, as_json=as_json, talk=talk, tables=found.tables)
 
 
 def _tell(found: tellall.Sweep, plan: Plan, page: PlainConsole) -> None:

@@ -127,6 +127,16 @@ class Form:
         except (LookupError, TypeError, ValueError, AttributeError):
             return None  # not what we wrote
 
+    def answer(self, kept: Kept | None, piece: Any, make: Callable[[], Any]) -> Any:
+        """The answer that was kept, or else the one that is made now, and kept."""
+        key = self.key(kept, piece)
+        found = self.load(kept, key)
+        if found is None:
+            found = make()
+            if kept is not None and key is not None:
+                kept.checkpoint.keep(key, self.to_plain(found))
+        return found
+
 
 def planned_identity(releases: Sequence[Planned]) -> list[Any] | None:
     """What decides the values of some releases, as plain data; None if own classes do."""

@@ -368,7 +368,7 @@ class Plan:
             try:
                 prepare(as_protections(entry.protections), entry.statistic, public)
             except TellallError as error:
-                found.append((f"{where}: protect", str(error)))
+                found.append((f"{where}: protect", rule_in(error, "protect")))
         if found:
             raise all_at_once(found)
 

@@ -18,7 +18,7 @@ def foreseen(people, *parts):
 
 def promised(people, *parts):
     planned = tuple(Planned("x", statistic, laws, index) for index, (statistic, laws) in enumerate(parts))
-    return Trial(Setting(people), planned)._promised
+    return Trial(Setting(people), planned).promised
 
 
 def test_the_numbers_are_the_gauges_at_the_rate_of_the_secret(people):

@@ -140,6 +140,25 @@ def test_a_calibration_answers_keeps_the_limit_and_repeats(tellall):
     assert tellall(*arguments)[1] == out
 
 
+def test_a_calibration_also_keeps_what_is_asked_of_the_promise(tellall):
+    quick = ("calibrate", "people.toml", "--max-advantage", "0.3", "--draws", "2", *QUICK)
+    loose = json.loads(tellall(*quick, "--json")[1])["releases"][0]
+    asked = ("--promised-advantage", "0.2", "--promised-tpr", "0.03")
+    kept = json.loads(tellall(*quick, *asked, "--json")[1])
+    strict = kept["releases"][0]
+    assert loose["guarantee"]["advantage"] > 0.2
+    assert 0.15 < strict["guarantee"]["advantage"] <= 0.2
+    assert strict["guarantee"]["tpr"] <= 0.03
+    assert strict["scale"] > loose["scale"]
+    assert "--promised-advantage 0.2 --promised-tpr 0.03" in kept["command"]
+    out = tellall(*quick, *asked)[1]
+    assert out.index("Promised: at most") < out.index("Achieved so far") < out.index("scale ")
+    # rounding promises nothing, so no base is enough
+    code, _, err = tellall(*quick, "--family", "Rounding", *asked)
+    assert code == 3
+    assert "Rounding does at no scale" in " ".join(err.split())
+
+
 def test_the_plans_limit_is_the_default_and_several_releases_are_several_answers(tellall):
     Path("people.toml").write_text(PLAN + MORE, encoding="utf-8")
     code, out, _ = tellall("calibrate", "people.toml", "--draws", "3", "--json", *QUICK)

@@ -362,7 +362,7 @@ def test_table_of_methods(data: Data) -> None:
     assert max(map(len, text.splitlines())) <= 80
     wide = str(profile_table(*data, methods, epsilons=[0.1 * k for k in range(1, 13)]))
     assert max(map(len, wide.splitlines())) <= 80
-    assert wide.count(methods[0].name) == 2  # the columns in two tables
+    assert wide.count(methods[0].name) == 3  # the columns in three tables
     assert "unbounded sensitivity" in text
     json.dumps(table.as_json(), allow_nan=False)
     # Two rows can promise nothing: the sketch is left out, the noise stays.
@@ -412,7 +412,7 @@ noisy = np.sin(np.arange(10.0))
         (lambda: ProjectedLeastSquares(1, 1, 0.1, row_bound=99).fit(ok, noisy), "rows must be at least"),
         (
             lambda: ProjectedLeastSquares(9, -1, 0.1, row_bound=99),
-            "epsilon must be a finite number above zero",
+            "epsilon must be a finite number, zero or more",
         ),
         (lambda: ProjectedLeastSquares(9, 1, 0.1, row_bound=99, c2="x"), "c2"),  # type: ignore[arg-type]
         (lambda: profile_table(ok, noisy, []), "methods must be at least one method"),

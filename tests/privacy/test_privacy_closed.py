@@ -175,7 +175,7 @@ def test_ends() -> None:
         (lambda: privacy.projection_delta(1, 0.5, 2.5), "rows must be a whole number"),
         (lambda: privacy.projection_delta(1, 0.5, 0), "rows"),
         (lambda: privacy.projection_delta(1, 0.5, 2, direction="both"), "direction"),
-        (lambda: privacy.padding(0.0, 1e-5, 2), "epsilon must be a finite number above zero"),
+        (lambda: privacy.padding(0.0, 1e-5, 2, c2="sqrt"), "epsilon must be a finite number above zero"),
         (lambda: privacy.padding(1.0, 1e-5, 2, row_bound=0.0), "row_bound"),
         (lambda: privacy.padding(1.0, 1e-5, 2, c2="other"), "c2"),  # type: ignore[arg-type]
         (lambda: privacy.gaussian_delta("a", 1, 1), "epsilon"),

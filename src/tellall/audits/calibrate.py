@@ -20,7 +20,7 @@ from tellall.audits.sweep import Word, untried_decoders
 from tellall.audits.trial import Planned, Setting, Trial, check_decoders, seed_of, strongest, untried
 from tellall.audits.verdict import Limits, Verdict, judge, sensitive_codes
 from tellall.core.amounts import amount, counted, digits, gain
-from tellall.core.checks import above_zero, whole
+from tellall.core.checks import above_zero, share, whole
 from tellall.core.errors import NoAnswer, TooLittlePower, invalid
 from tellall.core.records import IF_KNOWN, NOT_WRITTEN, UNKNOWN, Meaning, Record
 from tellall.people.dataset import Dataset
@@ -161,6 +161,8 @@ def calibrate(
     evaluations: int = 15,
     start: float | None = None,
     decoders: Sequence[str] | None = None,
+    promised_advantage: float | None = None,
+    promised_tpr: float | None = None,
     attacker: Attacker = INSIDER,
     rng: Rng = 0,
     stream: int = 0,
@@ -191,6 +193,10 @@ def calibrate(
         The first scale; by default noise as large as half a person's norm in the equations.
     decoders
         Names of decoders; by default every affordable one.
+    promised_advantage, promised_tpr
+        The most that any attack there will ever be may achieve against one person, if the noise is also to
+        promise that: as an advantage, and as a true-positive rate at a false-positive rate of 1 %. Scales
+        that promise less are not measured.
     cells, attacker, rng, stream, work
         As for `sweep`; every finished scale is kept.
     progress
@@ -222,13 +228,16 @@ def calibrate(
     whole("evaluations", evaluations, least=_FEWEST)
     kind, seed = as_family(family), seed_of(rng)
     setting = Setting(dataset, attacker=attacker, seed=seed, rules=cells)
+    for name, most in (("promised_advantage", promised_advantage), ("promised_tpr", promised_tpr)):
+        if most is not None:
+            share(name, most, zero=False, one=False)
     if limit >= 1 and dataset.levels:
         raise invalid("max_advantage", "a share above 0 and below 1", max_advantage)
     if not isinstance(statistic, Statistic):
         raise invalid("statistic", "a statistic such as Marginals(3)", statistic)
     tried = check_decoders(decoders, dataset.n, draws, dataset.levels)
-    share = limit / _unit(setting, statistic)
-    limits = Limits(share, exposed_limit, sensitive_codes(dataset, sensitive), kept=True)
+    part = limit / _unit(setting, statistic)
+    limits = Limits(part, exposed_limit, sensitive_codes(dataset, sensitive), kept=True)
     first = _start(setting, statistic, kind) if start is None else above_zero("start", start)
     seen: dict[float, tuple[Outcome, ...]] = {}
     history: list[Evaluation] = []
@@ -236,6 +245,8 @@ def calibrate(
     def passes(scale: float) -> bool:
         planned = Planned(f"{kind.name} at {scale:g}", statistic, kind.at(scale), stream)
         attempt = Attempt(Trial(setting, (planned,), draws, seed), tuple(tried), limits)
+        if not _keeps(attempt.trial.promised, promised_advantage, promised_tpr):
+            return False
         seen[scale] = OUTCOMES.answer(kept, attempt, partial(_measure, attempt.trial, tried, limits))
         history.append(_evaluation(scale, seen[scale], limits))
         if progress:
@@ -306,6 +317,13 @@ def _rank(attack: str) -> int:
     return _QUICKEST.index(decoder) if decoder in _QUICKEST else len(_QUICKEST)
 
 
+def _keeps(promised: Promised, advantage: float | None, tpr: float | None) -> bool:
+    """Whether a promise limits every attack as asked; nothing asked is always kept."""
+    if advantage is not None and (promised.advantage is None or promised.advantage > advantage):
+        return False
+    return tpr is None or (promised.tpr is not None and promised.tpr <= tpr)
+
+
 def _unit(setting: Setting, statistic: Statistic) -> float:
     """What the limits of verdicts are a share of: everybody, or the strongest baseline's error."""
     if setting.secret.levels:
@@ -364,6 +382,9 @@ def _too_fine(history: Sequence[Evaluation], limit: float, people: int, real: bo
 
 
 def _hopeless(history: Sequence[Evaluation], limit: float, family: Family, people: int) -> NoAnswer:
+    if not history:
+        rule = f"one that promises that much; {family.name} does at no scale that was tried"
+        return NoAnswer(str(invalid("promised_advantage or promised_tpr", rule, "no promise that is enough")))
     halves = _unresolved(history, limit)
     if halves:
         rule = f"above {max(halves):.3g}, what {people:,} people can resolve"

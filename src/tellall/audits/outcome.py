@@ -22,7 +22,7 @@ from tellall.audits.measures.proofs import Proofs
 from tellall.audits.measures.reliability import Bin, add_bins, count_bins, mean_bins, merge_bins
 from tellall.audits.measures.risk import LEVELS, Risk
 from tellall.audits.measures.utility import ReaderLoss
-from tellall.core.amounts import count_of
+from tellall.core.amounts import count_of, percent
 from tellall.core.not_done import NotDone
 from tellall.core.reasons import Reason
 from tellall.core.records import (
@@ -207,6 +207,30 @@ class Promised(Record):
     delta: Annotated[float | None, Meaning(least=0)] = None
     relation: Annotated[str, Meaning("Which data sets are neighbours.")] = ""
     text: Annotated[str, Meaning("How it is reached.")] = ""
+    advantage: Annotated[
+        float | None,
+        Meaning(
+            "By how much any guess about one person can be right more often than without that person's row.",
+            least=0,
+            most=1,
+        ),
+    ] = None
+    tpr: Annotated[
+        float | None,
+        Meaning(
+            "The share of people in the data whom any attack can name, at 1 % of the others.", least=0, most=1
+        ),
+    ] = None
+
+    @property
+    def risk(self) -> str:
+        """What an attacker could gain at most, in a sentence; empty if nothing is promised."""
+        if self.advantage is None or self.tpr is None:
+            return ""
+        return (
+            f"at most {percent(self.advantage)} more right about anybody than without that person's row; "
+            f"naming 1 % of outsiders, at most {percent(self.tpr)} of those inside"
+        )
 
 
 def _foreseen_of_areas(known: Sequence[Foreseen | None]) -> Foreseen | None:
@@ -239,7 +263,12 @@ def _promised_of_areas(known: Sequence[Promised | None]) -> Promised | None:
     if not parts or any(one.epsilon is None for one in parts):
         return Promised() if parts else None
     weakest = max(parts, key=lambda one: (one.epsilon or 0.0, one.delta or 0.0))
-    return replace(weakest, relation=f"{weakest.relation} within its area")
+    return replace(
+        weakest,
+        relation=f"{weakest.relation} within its area",
+        advantage=max(one.advantage or 0.0 for one in parts),
+        tpr=max(one.tpr or 0.0 for one in parts),
+    )
 
 
 def _sum_luck(parts: Sequence[Luck]) -> Luck:

@@ -17,6 +17,7 @@ from tellall.people.dataset import unknown_name
 from tellall.people.readers import read_table
 from tellall.privacy.least_squares.side_by_side import ProfileTable, profile_table, standard_methods
 from tellall.privacy.least_squares.sketched import SketchedLeastSquares
+from tellall.protections.promises import budget
 
 __all__ = ["ProfileFound", "profile_of_file"]
 
@@ -69,6 +70,10 @@ def profile_of_file(
     row_bound: float | None = None,
     epsilons: Sequence[float] = (0.1, 0.5, 1.0, 2.0),
     deltas: Sequence[float] = (1e-3, 1e-6),
+    advantage: float | None = None,
+    tpr: float | None = None,
+    fpr: float = 0.01,
+    prior: float = 0.1,
     reveal: bool = False,
     curves: bool = False,
     rng: int = 0,
@@ -87,6 +92,11 @@ def profile_of_file(
         As for `standard_methods`.
     epsilons, deltas
         Where the table shows δ and ε.
+    advantage, tpr
+        Given instead of `epsilon` and `delta`: the most that any attack may achieve, as an advantage or as a
+        true-positive rate at `fpr`.
+    fpr, prior
+        Where the table shows the true-positive rate, and the belief that an attacker starts with.
     reveal
         Whether the table says which record is promised least, which points at a person.
     curves
@@ -94,14 +104,19 @@ def profile_of_file(
     """
     given = read_regression(Path(data), response, features, constant=constant)
     matrix, target = given.features, given.response
+    if advantage is not None or tpr is not None:
+        rate = None if tpr is None else fpr
+        epsilon, delta = budget(advantage=advantage, tpr=tpr, fpr=rate)
     methods = standard_methods(matrix, target, epsilon=epsilon, delta=delta, rows=rows, row_bound=row_bound)
     notes = []
+    if advantage is not None or tpr is not None:
+        notes.append(f"calibrated to ε = {epsilon:.4g}, δ = {delta:.4g}, which keeps attacks to what you ask")
     if given.left_out:
         notes.append(f"left out {given.left_out} of {given.records} records with a missing value")
     notes.append(f"{response} on {', '.join(given.names)}")
     if not any(isinstance(method, SketchedLeastSquares) for method in methods):
         notes.append(f"no sketch keeps ({epsilon:g}, {delta:g}) on this data: left out")
-    table = profile_table(matrix, target, methods, epsilons=epsilons, deltas=deltas)
+    table = profile_table(matrix, target, methods, epsilons=epsilons, deltas=deltas, fpr=fpr, prior=prior)
     shown = table.rows if reveal else tuple(replace(row, worst_record=None) for row in table.rows)
     numbers = {part.name: getattr(table, part.name) for part in fields(table)} | {"rows": shown}
     found = ProfileFound(
@@ -113,7 +128,7 @@ def profile_of_file(
     )
     if not curves:
         return found
-    drawn = profile_curves(matrix, target, methods, largest=max(table.at_epsilons), rng=rng)
+    drawn = profile_curves(matrix, target, methods, largest=max(table.at_epsilons), fpr=fpr, rng=rng)
     return replace(found, seed=rng, curves=drawn)
 
 

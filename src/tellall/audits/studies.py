@@ -258,8 +258,8 @@ def calibrate_plan(
 ) -> Iterator[Calibration | AreaCalibration | NotDone]:
     """Each statistic of a plan with its calibration, or with the reason why it has none; for each attacker.
 
-    ``options`` are ``draws`` and ``decoders`` of `calibrate`; the rest is as for `sweep_plan`. An error is
-    raised only where no statistic of the plan can have an answer.
+    ``options`` are ``draws``, ``decoders`` and, without areas, the promises of `calibrate`; the rest is as
+    for `sweep_plan`. An error is raised only where no statistic of the plan can have an answer.
     """
     options |= {"exposed_limit": plan.exposed_limit, "sensitive": plan.sensitive, "rng": plan.seed}
     studies = [

@@ -38,6 +38,7 @@ from tellall.evidence.view import EVERYTHING, seen_by
 from tellall.linalg.operators.linear_operator import Array, IntArray
 from tellall.people.dataset import Dataset
 from tellall.privacy.bounds.gauge import gauge_together
+from tellall.protections.guarantee import together
 from tellall.protections.protection import (
     Noise,
     Protection,
@@ -426,7 +427,7 @@ class Trial:
                 statistic=" + ".join(dict.fromkeys(one.statistic.describe() for one in self.releases)),
                 protection=" + ".join(dict.fromkeys(one.label for one in self.releases)),
                 loss=self.loss,
-                promised=self._promised,
+                promised=self.promised,
                 foreseen=self.foreseen,
                 survives=None if survival is None else survival.share,
                 **self._consistent(attacks[0]),
@@ -479,7 +480,7 @@ class Trial:
         )
 
     @cached_property
-    def _promised(self) -> Promised:
+    def promised(self) -> Promised:
         """The differential privacy that the protections promise.
 
         For several releases with independent noise, ε and δ add up. If one promises nothing, or they mean
@@ -496,11 +497,14 @@ class Trial:
         relations = {one.relation for one in kept}
         if len(kept) < len(self.releases) or len(relations) != 1:
             return Promised()
+        profile = together(kept)
         return Promised(
             epsilon=sum(one.epsilon for one in kept),
             delta=sum(one.delta for one in kept),
             relation=relations.pop(),
             text="; ".join(dict.fromkeys(one.text for one in kept)),
+            advantage=profile.advantage(),
+            tpr=float(profile.tpr(0.01)),
         )
 
     @cached_property

@@ -50,6 +50,22 @@ Limit = Annotated[
     ),
 ]
 OneFamily = Annotated[str, typer.Option("--family", help="The kind of protection to find the least of.")]
+PromisedAdvantage = Annotated[
+    float | None,
+    typer.Option(
+        "--promised-advantage",
+        help="Also the most that any attack there will ever be may gain about one person: noise that does "
+        "not promise this does not pass.",
+    ),
+]
+PromisedTpr = Annotated[
+    float | None,
+    typer.Option(
+        "--promised-tpr",
+        help="Also the largest share of people inside whom any attack may name, if it names 1 % of those "
+        "outside: noise that does not promise this does not pass.",
+    ),
+]
 Draws = Annotated[int, typer.Option("--draws", min=1, help="Draws of the noise at each scale.")]
 
 
@@ -58,6 +74,8 @@ def calibrate(
     plan: PlanFile,
     max_advantage: Limit = None,
     family: OneFamily = "Gaussian",
+    promised_advantage: PromisedAdvantage = None,
+    promised_tpr: PromisedTpr = None,
     draws: Draws = 50,
     decoder: Decoders = None,
     data: Data = None,
@@ -71,6 +89,8 @@ def calibrate(
     kind: Kind = None,
 ) -> None:
     """Find the least noise that keeps every attack under a limit.
+
+    With --promised-advantage or --promised-tpr it also promises what attacks of tomorrow can do at most.
 
     The statistic of each release is taken alone, without the plan's own protections. With -o FOLDER the page
     calibrate.html is written, with calibrate.json next to it, and the same command goes on after a stop. With
@@ -97,12 +117,18 @@ def calibrate(
     if chosen.by is None and cluster is not None:
         rule = "left out: each step of a calibration needs the one before; only areas (by) share a cluster"
         raise invalid("--cluster", rule, cluster)
+    promises = {"promised_advantage": promised_advantage, "promised_tpr": promised_tpr}
+    promises = {name: most for name, most in promises.items() if most is not None}
+    if promises and chosen.by is not None:
+        raise invalid("--promised-advantage or --promised-tpr", "left out with areas (by)", chosen.by)
     people = read_people(chosen, data)
     chosen.check(people)
     if not people.levels and max_advantage is None:
         raise invalid("--max-advantage", f"given, in the unit of {people.secret_name}", "nothing")
     context.with_resource(only_writer(out))
     asked = ["--max-advantage", f"{limit:g}", "--family", family, "--draws", str(draws)]
+    for name, most in promises.items():
+        asked += [f"--{name.replace('_', '-')}", f"{most:g}"]
     asked += reading(drop_gaps=drop_gaps, kind=kind)
     with kept_for("calibrate", out, areas=chosen.by is not None) as work:
         found = CalibrationFound.of_plan(
@@ -119,6 +145,7 @@ def calibrate(
             cluster=cluster,
             work=work,
             watch=watching(talk, quiet=quiet, kept=work is not None),
+            **promises,
         )
         for unanswered in found.skipped:
             talk.print(f"{unanswered.name}: no answer: {unanswered.reason}")

@@ -37,6 +37,24 @@ def profile(
     constant: Annotated[bool, typer.Option(help="Add a constant column.")] = True,
     epsilon: Annotated[float, typer.Option(help="The ε that each method is calibrated to.")] = 1.0,
     delta: Annotated[float, typer.Option(help="The δ that each method is calibrated to.")] = 1e-5,
+    max_advantage: Annotated[
+        float | None,
+        typer.Option(
+            "--max-advantage",
+            help="Calibrate to this instead: the most by which any attack's TPR may exceed its FPR.",
+        ),
+    ] = None,
+    max_tpr: Annotated[
+        float | None,
+        typer.Option("--max-tpr", help="Calibrate to this instead: the largest TPR of any attack at --fpr."),
+    ] = None,
+    fpr: Annotated[
+        float, typer.Option("--fpr", help="The false-positive rate at which true positives are shown.")
+    ] = 0.01,
+    prior: Annotated[
+        float,
+        typer.Option("--prior", help="How likely the attacker thought, before, that a record is there."),
+    ] = 0.1,
     rows: Annotated[
         int | None, typer.Option(help="Rows of the sketch; default: the most that (ε, δ) allow.")
     ] = None,
@@ -57,7 +75,8 @@ def profile(
 ) -> None:
     """Say what differential privacy promises for a regression.
 
-    With --html a page shows the promise at every ε, and how much of it an attack on draws achieves.
+    First what any attacker could do at most, then ε and δ. With --html a page shows the promise at every ε,
+    and how much of it an attack on draws achieves.
     """
     from tellall.audits.regression_profile import profile_of_file
     from tellall.report.promise_pages import render_profile
@@ -77,6 +96,10 @@ def profile(
         row_bound=row_bound,
         epsilons=at_epsilon or (0.1, 0.5, 1.0, 2.0),
         deltas=at_delta or (1e-3, 1e-6),
+        advantage=max_advantage,
+        tpr=max_tpr,
+        fpr=fpr,
+        prior=prior,
         reveal=reveal,
         curves=html is not None,
         rng=seed,

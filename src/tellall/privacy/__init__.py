@@ -25,15 +25,26 @@ from tellall.protections.profile import (
     gaussian_std,
     linear_loss_expectation,
 )
+from tellall.protections.promises import (
+    approximate_delta,
+    budget,
+    concentrated_delta,
+    laplace_delta,
+    promise,
+)
 
 __all__ = [
     "PrivacyProfile",
     "RecordInfluence",
     "UnboundedNeighbour",
+    "approximate_delta",
+    "budget",
+    "concentrated_delta",
     "gaussian_delta",
     "gaussian_epsilon",
     "gaussian_std",
     "influence",
+    "laplace_delta",
     "least_error",
     "linear_loss_expectation",
     "normal_delta",
@@ -41,6 +52,7 @@ __all__ = [
     "pareto_frontier",
     "projection_delta",
     "projection_leverage",
+    "promise",
     "sketch_delta",
     "sketch_pure_epsilon",
     "square_loss_expectation",

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from tellall.core.checks import above_zero, share, whole
+from tellall.core.checks import above_zero, at_least_zero, share, whole
 from tellall.core.errors import invalid
 from tellall.protections.profile import (
     Floats,
@@ -143,7 +143,7 @@ def projection_leverage(epsilon: float, delta: float, rows: int) -> float:
     >>> round(projection_leverage(0.5, 1e-5, 5), 12)
     0.048796079808
     """
-    eps, count = above_zero("epsilon", epsilon), whole("rows", rows)
+    eps, count = at_least_zero("epsilon", epsilon), whole("rows", rows)
     goal = share("delta", delta, zero=False, one=False)
 
     def falling(odds: float) -> float:  # odds = (1 − p)/p, the padding in units of the row bound, squared
@@ -181,12 +181,13 @@ def padding(
     [19.493, 194.054, 1135.131]
     """
     bound = above_zero("row_bound", row_bound, finite=False)
-    eps, count = above_zero("epsilon", epsilon), whole("rows", rows)
+    eps, count = at_least_zero("epsilon", epsilon), whole("rows", rows)
     goal = share("delta", delta, zero=False, one=False)
     if c2 == "exact":
         leverage = projection_leverage(eps, goal, count)
         return bound * math.sqrt((1.0 - leverage) / leverage)
     log_term = math.log(4.0 / goal)
+    above_zero("epsilon", epsilon)  # these two forms divide by it
     if c2 == "sqrt":
         return bound * math.sqrt(4.0 * (math.sqrt(2.0 * count * log_term) + log_term) / eps)
     if c2 == "printed":

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from tellall.core.checks import above_zero, share, whole
+from tellall.core.checks import above_zero, at_least_zero, share, whole
 from tellall.core.errors import invalid
 from tellall.protections.profile import Floats, as_epsilons, as_numbers, as_sides
 
@@ -160,7 +160,7 @@ def wishart_degrees(epsilon: float, delta: float, columns: int, *, length: float
     >>> wishart_degrees(1.0, 1e-5, 3)
     36
     """
-    above_zero("epsilon", epsilon), share("delta", delta, zero=False, one=False)
+    at_least_zero("epsilon", epsilon), share("delta", delta, zero=False, one=False)
     above_zero("length", length)
     low, high = columns, 2 * columns + 2
 

@@ -76,7 +76,8 @@ class Gaussian(Noise):
         if known is None or self.std == 0:
             return None
         epsilon = gaussian_epsilon(delta, known[1], self.std)
-        return Guarantee(epsilon, delta, REPLACED, f"normal noise{on_tables(statistic, public)}")
+        text = f"normal noise{on_tables(statistic, public)}"
+        return Guarantee(epsilon, delta, REPLACED, text, mu=known[1] / self.std)
 
 
 @dataclass(frozen=True)

@@ -108,7 +108,11 @@ class SuLQ(Protection):
 
     def guarantee(self, statistic: Statistic, public: Public, *, delta: float = 1e-6) -> Guarantee:
         """The promise it was made for."""
-        return Guarantee(self.epsilon, self.delta, REPLACED, "analytic Gaussian mechanism")
+        noise, known = self.prepare(statistic, public).noise, sensitivity_of(statistic, public)
+        assert noise is not None
+        assert known is not None
+        mu = known[1] / noise.std if noise.std else 0.0
+        return Guarantee(self.epsilon, self.delta, REPLACED, "analytic Gaussian mechanism", mu=mu)
 
 
 @dataclass(frozen=True)
@@ -294,14 +298,16 @@ class WalshNoise(Protection):
         prepared = self.prepare(statistic, public)
         assert prepared.products is not None
         if self.epsilon is not None:
-            kind = "normal" if self.delta else "Laplace"
+            law = self._law(prepared.products)
+            kind = "normal" if isinstance(law, Gaussian) else "Laplace"
+            mu = 2 * math.sqrt(prepared.products) / law.std if isinstance(law, Gaussian) else None
             text = f"{kind} noise on {prepared.products} inner products"
-            return Guarantee(self.epsilon, self.delta, REPLACED, text)
+            return Guarantee(self.epsilon, self.delta, REPLACED, text, mu=mu)
         if not self.std:
             return None
-        epsilon = gaussian_epsilon(delta, 2 * math.sqrt(prepared.products), self.std)
+        mu = 2 * math.sqrt(prepared.products) / self.std
         text = f"normal noise on {prepared.products} inner products"
-        return Guarantee(epsilon, delta, REPLACED, text)
+        return Guarantee(gaussian_epsilon(delta, mu, 1.0), delta, REPLACED, text, mu=mu)
 
 
 def _check_bits(tables: CellLayout) -> None:

@@ -119,7 +119,8 @@ class DiscreteGaussian(LatticeNoise):
             return None
         rho = (known[1] / (self.sigma * self.unit)) ** 2 / 2
         epsilon = rho + 2 * math.sqrt(rho * math.log(1 / delta))
-        return Guarantee(epsilon, delta, REPLACED, f"discrete normal noise{on_tables(statistic, public)}")
+        text = f"discrete normal noise{on_tables(statistic, public)}"
+        return Guarantee(epsilon, delta, REPLACED, text, rho=rho)
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,6 +12,7 @@ from scipy import special
 from tellall.core.checks import at_least_zero, share
 from tellall.core.errors import invalid
 from tellall.core.shown import WithFigures
+from tellall.protections.attack_rates import most_belief, most_true_positives
 
 __all__ = [
     "Floats",
@@ -95,7 +96,8 @@ class PrivacyProfile(WithFigures):
 
     curve: Curve = field(repr=False)  # δ at an array of ε; never increasing
     mechanism: str  # what was released, in words
-    method: str = "exact"  # how the curve was computed: "exact", "asymptotic", "guarantee" or "black box"
+    # how the curve was computed: "exact", "asymptotic", "guarantee", "black box", or "lower bound" of one
+    method: str = "exact"
     pure_epsilon: float = float("inf")  # the ε beyond which δ is exactly 0; infinite if it never is
     worst_record: int | None = None  # None if the promise does not depend on a row
     leverage: float | None = None
@@ -116,6 +118,71 @@ class PrivacyProfile(WithFigures):
     def lower(self, epsilon: ArrayLike) -> Floats:
         """A lower bound on δ at ε: the confidence bound of an estimate, or the curve itself if exact."""
         return _evaluate(self.lower_curve or self.curve, epsilon)
+
+    @property
+    def proved(self) -> PrivacyProfile:
+        """What draws prove of an estimated profile: its lower bounds as a profile. An exact one is itself."""
+        if self.lower_curve is None:
+            return self
+        return replace(self, curve=self.lower_curve, lower_curve=None, method="lower bound")
+
+    def advantage(self) -> float:
+        """The most by which any attack's true-positive rate exceeds its false-positive rate: δ(0).
+
+        The attack tells the data from a neighbour, knowing both; with a fair coin before, it is right in
+        (1 + advantage)/2 of all cases.
+        """
+        return float(self.delta(0.0))
+
+    def tpr(self, fpr: ArrayLike) -> Floats:
+        """The largest true-positive rate of any attack with this false-positive rate (a number or an array).
+
+        Notes
+        -----
+        min over ε of e^ε·fpr + δ(ε) and 1 − e^−ε (1 − δ(ε) − fpr): 1 minus the trade-off function. δ is the
+        larger one of both directions.
+
+        Examples
+        --------
+        >>> profile = PrivacyProfile(curve=lambda e: gaussian_delta(e, 1.0, 1.0), mechanism="a noisy sum")
+        >>> profile.tpr([0.01, 0.1]).round(4).tolist()
+        [0.0924, 0.3891]
+        """
+        rates = as_fractions("fpr", fpr)
+        found = most_true_positives(self.curve, rates.ravel(), self.pure_epsilon)
+        return found.reshape(rates.shape)[()]
+
+    def posterior(self, prior: ArrayLike, fpr: float | None = None) -> Floats:
+        """How sure the best attack can be that somebody whom it names was in the data.
+
+        Parameters
+        ----------
+        prior
+            How likely that was before (a number or an array).
+        fpr
+            The false-positive rate of the attack. By default the attack is the one with the largest
+            advantage. At 0 the answer is a limit for every attack and every release, which is 1 unless
+            some ε is promised with δ = 0.
+
+        Notes
+        -----
+        prior·tpr/(prior·tpr + (1 − prior)·fpr). With the largest advantage A the rates are (1 ± A)/2, so the
+        odds grow by (1 + A)/(1 − A); for a mechanism of which only a pure ε is known this is e^ε.
+
+        Examples
+        --------
+        >>> profile = PrivacyProfile(curve=lambda e: gaussian_delta(e, 1.0, 1.0), mechanism="a noisy sum")
+        >>> profile.posterior([0.01, 0.5]).round(4).tolist()
+        [0.022, 0.6915]
+        """
+        before = as_fractions("prior", prior)
+        if fpr is None:
+            gained = self.advantage()
+            said, wrong = np.array((1.0 + gained) / 2.0), np.array((1.0 - gained) / 2.0)
+        else:
+            wrong = np.array(share("fpr", fpr))
+            said = self.tpr(wrong)
+        return most_belief(before, said, wrong, self.pure_epsilon)[()]
 
     def __str__(self) -> str:
         scope = (

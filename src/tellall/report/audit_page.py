@@ -340,4 +340,5 @@ def _promised(known: Promised | None) -> list[str]:
     if known.epsilon is None:
         return ["promised: nothing"]
     delta = f", δ = {known.delta:g}" if known.delta else ""
-    return [f"promised: ε = {known.epsilon:.4g}{delta} for {known.relation} ({known.text})"]
+    pair = f"ε = {known.epsilon:.4g}{delta} for {known.relation} ({known.text})"
+    return [f"promised: {known.risk}; {pair}" if known.risk else f"promised: {pair}"]

@@ -307,6 +307,10 @@ def _costs(release: Calibration) -> Iterator[tuple[str, str]]:
     if promise:
         epsilon = "∞" if promise.epsilon is None else digits(promise.epsilon, 4)
         delta = f", δ = {promise.delta}" if promise.delta else ""
+        if promise.risk:
+            yield "promised", promise.risk
+        if promise.risk and not release.real:
+            yield "achieved so far", f"{points(release.advantage)} in 100, by {release.decoder}"
         yield "guarantee", f"ε = {epsilon}{delta} ({promise.relation}; {promise.text})"
     else:
         yield "guarantee", "none: no differential privacy is promised"

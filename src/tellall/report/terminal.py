@@ -16,7 +16,7 @@ from tellall.audits.document import AuditDocument
 from tellall.audits.outcome import Outcome, Promised
 from tellall.audits.sweep import Sweep, untried_decoders
 from tellall.audits.verdict import Answer
-from tellall.core.amounts import counted, digits, level, percent, unit_of_advantage, with_interval
+from tellall.core.amounts import counted, digits, level, percent, points, unit_of_advantage, with_interval
 from tellall.core.text import TERMINAL, plain_text
 from tellall.report.release_rows import advantage_words, counted_heads, release_rows
 
@@ -138,12 +138,14 @@ def calibration_text(release: Calibration, exposed_limit: int | None) -> list[Te
     head = ["off by" if real else "right", "advantage [95 %]", "sensitive", "error"]
     unit = unit_of_advantage(real, release.secret)
     said = _promise(release.guarantee)
+    achieved = "" if real else f" Achieved so far, by {release.decoder}: {points(release.advantage)} in 100."
     return [
         _answered(answer),
+        Text(f"{said}{achieved}"),
         Text(),
         *judged_table(head, rows),
         Text(),
-        Text(f"{_SENSITIVE} Error: of a published value on average. Advantage in {unit}. {said}"),
+        Text(f"{_SENSITIVE} Error: of a published value on average. Advantage in {unit}."),
         *map(Text, release.warnings),
     ]
 
@@ -180,7 +182,8 @@ def _promise(known: Promised | None) -> str:
     if known is None or known.epsilon is None:
         return "No differential privacy is promised."
     delta = f", δ = {known.delta:g}" if known.delta else ""
-    return f"Promised: ε = {known.epsilon:.4g}{delta} for {known.relation} ({known.text})."
+    pair = f"ε = {known.epsilon:.4g}{delta} for {known.relation} ({known.text})"
+    return f"Promised: {known.risk}; {pair}." if known.risk else f"Promised: {pair}."
 
 
 def _headline(kind: str, word: str, sentence: str) -> Text:

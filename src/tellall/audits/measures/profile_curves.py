@@ -13,6 +13,7 @@ from tellall.core.records import ENDLESS, Meaning, Record
 from tellall.privacy.blackbox.estimate import estimate_profile
 from tellall.privacy.least_squares.interface import PrivateLeastSquares
 from tellall.privacy.least_squares.noisy import GaussianLeastSquares
+from tellall.protections.profile import PrivacyProfile
 
 __all__ = ["ProfileCurve", "profile_curves"]
 
@@ -34,6 +35,20 @@ class ExactCurve(Record):
 
     epsilon: tuple[float, ...]
     delta: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class AttackRates(Record):
+    """How well an attack tells whether the most exposed record was there."""
+
+    advantage: Annotated[float, Meaning("True-positive rate less false-positive rate.", least=0, most=1)]
+    fpr: Annotated[float, Meaning("A false-positive rate.", least=0, most=1)]
+    tpr: Annotated[float, Meaning("The true-positive rate there.", least=0, most=1)]
+
+    @classmethod
+    def of(cls, profile: PrivacyProfile, fpr: float) -> AttackRates:
+        """What a profile lets an attack achieve."""
+        return cls(profile.advantage(), fpr, float(profile.tpr(fpr)))
 
 
 @dataclass(frozen=True)
@@ -59,6 +74,10 @@ class ProfileCurve(Record):
     method: str
     common: tuple[CommonDelta, ...]
     told_apart: Annotated[float, Meaning("How often the best attack is right about whether one was there.")]
+    promised: Annotated[AttackRates, Meaning("What no attack of any kind exceeds.")]
+    achieved: Annotated[
+        AttackRates, Meaning("What the attack on draws is proved to achieve, with confidence 99 %.")
+    ]
     exact: ExactCurve
     estimated: EstimatedCurve
 
@@ -70,6 +89,7 @@ def profile_curves(
     *,
     largest: float = 2.0,
     draws: int = 20_000,
+    fpr: float = 0.01,
     rng: int = 0,
 ) -> tuple[ProfileCurve, ...]:
     """The profile of each method from ε = 0 on: exact, and estimated from draws by an attack.
@@ -80,6 +100,8 @@ def profile_curves(
         The largest ε.
     draws
         Draws on the data, and on the neighbour in which the worst record is zeros; as many more to train on.
+    fpr
+        The false-positive rate at which true positives are promised and achieved.
 
     Notes
     -----
@@ -105,7 +127,9 @@ def profile_curves(
             ProfileCurve(
                 method.name,
                 tuple(CommonDelta(goal, exact.epsilon(goal)) for goal in _COMMON),
-                0.5 + 0.5 * float(exact.delta(0.0)),
+                0.5 + 0.5 * exact.advantage(),
+                AttackRates.of(exact, fpr),
+                AttackRates.of(seen.proved, fpr),
                 ExactCurve(tuple(grid.tolist()), tuple(np.asarray(exact.delta(grid)).tolist())),
                 EstimatedCurve(
                     tuple(tried.tolist()),

@@ -40,7 +40,7 @@ class MomentsLeastSquares(PrivateLeastSquares):
     row_bound: float
 
     def __post_init__(self) -> None:
-        above_zero("epsilon", self.epsilon), share("delta", self.delta, zero=False, one=False)
+        at_least_zero("epsilon", self.epsilon), share("delta", self.delta, zero=False, one=False)
         above_zero("row_bound", self.row_bound, finite=False)
 
     def moments(self, features: ArrayLike, response: ArrayLike, rng: Seed = None) -> Floats:

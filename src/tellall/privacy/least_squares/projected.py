@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tellall.core.checks import above_zero, share, whole
+from tellall.core.checks import above_zero, at_least_zero, share, whole
 from tellall.core.errors import invalid
 from tellall.privacy.least_squares.interface import Chunks, SketchSolver
 from tellall.privacy.least_squares.sketched import MOST_ROWS, sketched_profile
@@ -66,7 +66,7 @@ class ProjectedLeastSquares(SketchSolver):
 
     def __post_init__(self) -> None:
         whole("rows", self.rows, most=MOST_ROWS)
-        above_zero("epsilon", self.epsilon), share("delta", self.delta, zero=False, one=False)
+        at_least_zero("epsilon", self.epsilon), share("delta", self.delta, zero=False, one=False)
         above_zero("row_bound", self.row_bound, finite=False)
         if self.c2 not in ("exact", "sqrt", "printed"):
             raise invalid("c2", "'exact', 'sqrt' or 'printed'", self.c2)

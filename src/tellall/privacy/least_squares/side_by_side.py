@@ -31,6 +31,10 @@ __all__ = [
 ]
 
 _WIDTH = 80  # letters in a line of a terminal
+_RISKS = (
+    "Advantage: the most by which any attack names the most exposed record more often when it is there (TPR) "
+    "than when it is not (FPR). Belief: of the attack with the most advantage, about somebody whom it names."
+)
 
 
 @dataclass(frozen=True)
@@ -38,6 +42,17 @@ class ProfileRow(Record):
     """One method on one data set."""
 
     name: str
+    advantage: Annotated[
+        float,
+        Meaning("The most by which any attack's true-positive rate exceeds its false one.", least=0, most=1),
+    ]
+    tpr: Annotated[
+        float, Meaning("The largest true-positive rate at the table's false one.", least=0, most=1)
+    ]
+    posterior: Annotated[
+        float,
+        Meaning("How sure the attack with the most advantage can be of somebody it names.", least=0, most=1),
+    ]
     deltas: Annotated[tuple[float, ...], Meaning("δ at each ε of the table.")]
     epsilons: Annotated[tuple[Annotated[float, ENDLESS], ...], Meaning("ε at each δ of the table.")]
     pure_epsilon: Annotated[float, Meaning("Where δ reaches 0 exactly."), ENDLESS]
@@ -51,6 +66,8 @@ class ProfileRow(Record):
 class ProfileTable(Record):
     """What each method promises and costs on one data set; `str` gives the table."""
 
+    at_fpr: Annotated[float, Meaning("The false-positive rate of each row's `tpr`.", above=0, most=1)]
+    at_prior: Annotated[float, Meaning("What was believed before each row's `posterior`.", least=0, most=1)]
     at_epsilons: tuple[float, ...]
     at_deltas: tuple[float, ...]
     rows: tuple[ProfileRow, ...]
@@ -61,8 +78,15 @@ class ProfileTable(Record):
 
     def __str__(self) -> str:
         deltas, epsilons = [f"δ(ε={e:g})" for e in self.at_epsilons], [f"ε(δ={d:g})" for d in self.at_deltas]
+        risks = ["advantage", f"TPR at FPR={self.at_fpr:g}", f"belief from {self.at_prior:g}"]
         numbers = [[*row.deltas, *row.epsilons, row.pure_epsilon, row.error] for row in self.rows]
-        shown = [[*deltas, *epsilons, "pure ε", "error²"], *([f"{v:.3g}" for v in one] for one in numbers)]
+        shown = [
+            [*risks, *deltas, *epsilons, "pure ε", "error²"],
+            *(
+                [f"{v:.3f}" for v in (row.advantage, row.tpr, row.posterior)] + [f"{v:.3g}" for v in one]
+                for row, one in zip(self.rows, numbers, strict=True)
+            ),
+        ]
         columns = [[cell.rjust(max(map(len, one))) for cell in one] for one in zip(*shown, strict=True)]
         lines = [f"{self.records:,} records, {self.features} features, ‖x‖² = {self.coefficient_norm**2:.3g}"]
         for some in _side_by_side(columns):
@@ -70,7 +94,7 @@ class ProfileTable(Record):
             lines += ["", f"  {head}"]
             for row, line in zip(self.rows, body, strict=True):
                 lines += [_named(row), f"  {line}"]
-        return "\n".join([*lines, "", *wrap(self.note, _WIDTH)])
+        return "\n".join([*lines, "", *wrap(_RISKS, _WIDTH), "", *wrap(self.note, _WIDTH)])
 
 
 def _named(row: ProfileRow) -> str:
@@ -95,8 +119,13 @@ def profile_table(
     *,
     epsilons: Sequence[float] = (0.1, 0.5, 1.0, 2.0),
     deltas: Sequence[float] = (1e-3, 1e-6),
+    fpr: float = 0.01,
+    prior: float = 0.1,
 ) -> ProfileTable:
-    """Returns the methods side by side: δ at each ε, ε at each δ, expected error, worst record.
+    """Returns the methods side by side: the risk, δ at each ε, ε at each δ, expected error, worst record.
+
+    The risk is what any attack on the worst record can achieve at most: its advantage, its true-positive rate
+    at the false-positive rate `fpr`, and what it can make of a belief `prior` that the record is there.
 
     Examples
     --------
@@ -110,6 +139,7 @@ def profile_table(
     """
     eps = tuple(float(e) for e in as_epsilons(list(epsilons)))
     goals = tuple(share("delta", d, zero=False, one=False) for d in deltas)
+    rate, before = share("fpr", fpr, zero=False), share("prior", prior)
     if not methods:
         raise invalid("methods", "at least one method", "none")
     fit = influence(features, response)
@@ -119,6 +149,9 @@ def profile_table(
         rows.append(
             ProfileRow(
                 name=method.name,
+                advantage=profile.advantage(),
+                tpr=float(profile.tpr(rate)),
+                posterior=float(profile.posterior(before)),
                 deltas=tuple(float(value) for value in profile.delta(np.array(eps))),
                 epsilons=tuple(profile.epsilon(goal) for goal in goals),
                 pure_epsilon=profile.pure_epsilon,
@@ -137,7 +170,8 @@ def profile_table(
         f"moves a coefficient by {found.moved:.3g}: a release private for both data sets at ε = 1, δ = 1e-6 "
         f"has a mean squared error of at least {floor:.3g} on one of them."
     )
-    return ProfileTable(eps, goals, tuple(rows), len(fit.residual), len(fit.coefficients), norm, note)
+    records, width = len(fit.residual), len(fit.coefficients)
+    return ProfileTable(rate, before, eps, goals, tuple(rows), records, width, norm, note)
 
 
 def standard_methods(

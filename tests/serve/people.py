@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -26,8 +27,10 @@ def people_csv(n: int = 20, seed: int = 0) -> bytes:
 
 
 @pytest.fixture
-def client(tmp_path) -> Client:
-    return Client(Home.at(tmp_path / "home"))
+def client(tmp_path) -> Iterator[Client]:
+    made = Client(Home.at(tmp_path / "home"))
+    yield made
+    made.runs.end()
 
 
 def planned(client: Client) -> None:

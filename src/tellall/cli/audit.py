@@ -84,7 +84,17 @@ Protect = Annotated[
 Confirm = Annotated[
     list[str] | None,
     typer.Option(
-        "--confirm", metavar="OUTPUT=NUMBER", help="For an output that may be several things: the right one."
+        "--confirm",
+        metavar="OUTPUT=NUMBER",
+        help="For an output that may be several things: the right one; 0: none.",
+    ),
+]
+Add = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--add",
+        metavar="{ statistic = ... }",
+        help="Beside outputs: a release that is not made yet, as a plan writes it; repeat for more.",
     ),
 ]
 SavePlan = Annotated[
@@ -132,6 +142,7 @@ def audit(
     published: Published = None,
     protect: Protect = None,
     confirm: Confirm = None,
+    add: Add = None,
     save_plan: SavePlan = None,
     as_json: AsJson = False,
     seed: PlanSeed = None,
@@ -187,7 +198,7 @@ def audit(
     from tellall.report.terminal import talk_console
 
     outputs, plan = _what(what, acro, context)
-    given = OutputsGiven.of(secret, public, published, protect, confirm, save_plan)
+    given = OutputsGiven.of(secret, public, published, protect, confirm, add, save_plan)
     run = AuditRun(
         talk_console(quiet=quiet),
         How(data, seed, drop_gaps, kind, may_include),

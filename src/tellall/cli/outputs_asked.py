@@ -7,7 +7,7 @@ import tomllib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -20,6 +20,7 @@ from tellall.core.text import one_line
 if TYPE_CHECKING:
     from tellall.audits.plans.asked import Asked, How
     from tellall.audits.plans.plan import Plan
+    from tellall.audits.trial import Planned
     from tellall.protections.protection import Protection
     from tellall.report.terminal import PlainConsole
 
@@ -37,6 +38,7 @@ class OutputsGiven:
     published: tuple[Path, ...] = ()
     protect: tuple[str, ...] = ()
     confirm: tuple[str, ...] = ()
+    add: tuple[str, ...] = ()
     save_plan: Path | None = None
 
     @classmethod
@@ -47,6 +49,7 @@ class OutputsGiven:
         published: list[Path] | None,
         protect: list[str] | None,
         confirm: list[str] | None,
+        add: list[str] | None,
         save_plan: Path | None,
     ) -> OutputsGiven:
         """The options as they were written."""
@@ -57,6 +60,7 @@ class OutputsGiven:
             tuple(published or ()),
             tuple(protect or ()),
             tuple(confirm or ()),
+            tuple(add or ()),
             save_plan,
         )
 
@@ -68,6 +72,7 @@ class OutputsGiven:
             *(("--published", path.name) for path in self.published),
             *(("--protect", text) for text in self.protect),
             *(("--confirm", text) for text in self.confirm),
+            *(("--add", text) for text in self.add),
         ]
         return [*public, *(word for pair in several for word in pair)]
 
@@ -79,6 +84,7 @@ class OutputsGiven:
             ("--published", self.published),
             ("--protect", self.protect),
             ("--confirm", self.confirm),
+            ("--add", self.add),
             ("--save-plan", self.save_plan),
         ):
             if value:
@@ -114,7 +120,9 @@ class OutputsGiven:
         """What the outputs are, computed again from the people, and what of them is attacked."""
         from tellall.audits.plans.asked import SaidOfOutputs, audit_of_outputs
 
-        said = SaidOfOutputs(secret, self.public, self._protections(), self._confirmed(), self.published)
+        said = SaidOfOutputs(
+            secret, self.public, self._protections(), self._confirmed(), self.published, self._added(secret)
+        )
         return audit_of_outputs(what, said, how, talk.print)
 
     def _plans(self, secrets: Sequence[str]) -> list[Path | None]:
@@ -135,17 +143,15 @@ class OutputsGiven:
         """What was done to the outputs at random, written as a plan writes it."""
         from tellall.release import catalogue
 
-        found = []
-        for text in self.protect:
-            try:
-                plain = tomllib.loads(f"protect = {text}")["protect"]
-            except (tomllib.TOMLDecodeError, RecursionError):
-                plain = None
-            if not isinstance(plain, dict):
-                rule = 'written as in a plan, such as { kind = "Gaussian", std = 2 }'
-                raise invalid("--protect", rule, text)
-            found.append(catalogue.build("protection", plain))
-        return tuple(found)
+        listed = _tables_in("--protect", self.protect, '{ kind = "Gaussian", std = 2 }')
+        return tuple(catalogue.build("protection", plain) for plain in listed)
+
+    def _added(self, secret: str) -> tuple[Planned, ...]:
+        """What is not made yet, written as a plan writes its releases."""
+        from tellall.audits.plans.plan import Plan
+
+        listed = _tables_in("--add", self.add, '{ statistic = { kind = "Marginals", ways = 2 } }')
+        return Plan.from_mapping({"secret": secret, "releases": listed}).planned if listed else ()
 
     def _confirmed(self) -> dict[str, int]:
         """The right meaning of outputs that may be several things."""
@@ -156,6 +162,20 @@ class OutputsGiven:
                 raise invalid("--confirm", "OUTPUT=NUMBER, as the command prints it", text)
             found[output.strip()] = int(number)
         return found
+
+
+def _tables_in(option: str, texts: Sequence[str], example: str) -> list[dict[str, Any]]:
+    """The tables that an option is given, written as in a plan."""
+    found = []
+    for text in texts:
+        try:
+            plain = tomllib.loads(f"table = {text}")["table"]
+        except (tomllib.TOMLDecodeError, RecursionError):
+            plain = None
+        if not isinstance(plain, dict):
+            raise invalid(option, f"written as in a plan, such as {example}", text)
+        found.append(plain)
+    return found
 
 
 def _ask_secret(what: Path, data: Path) -> str:
@@ -212,7 +232,8 @@ def save_plan(asked: Asked, target: Path, data: Path) -> None:
     folder.mkdir()
     entries = []
     for number, entry in enumerate(plan.releases, start=1):
-        assert entry.given is not None
+        if entry.given is None:
+            continue
         name = f"{folder.name}/{number:03d}.json"
         entry.given.save(target.parent / name)
         entries.append({"file": name, "name": entry.name})
@@ -233,6 +254,7 @@ def save_plan(asked: Asked, target: Path, data: Path) -> None:
         "",
         as_toml(entries, "published"),
         "",
+        *([as_toml([entry.as_json() for entry in plan.planned]), ""] if plan.planned else []),
         *_left_open(plan),
     ]
     files.write_text(target, "\n".join(lines))

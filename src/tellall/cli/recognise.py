@@ -64,7 +64,7 @@ def recognise(
     check_out(out)
     if outputs.suffix.lower() == ".toml":
         raise invalid("OUTPUTS", "a file or a folder of outputs; a plan says what it has", str(outputs))
-    given = OutputsGiven.of([secret] if secret else None, public, published, protect, confirm, None)
+    given = OutputsGiven.of([secret] if secret else None, public, published, protect, confirm, None, None)
     how = How(data, seed, drop_gaps, kind, may_include)
     talk = talk_console(quiet=quiet)
     asked = given.recognised(outputs, given.chosen(outputs, how)[0], how, talk)

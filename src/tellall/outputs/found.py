@@ -180,6 +180,12 @@ class FoundOutputs:
     models: tuple[FittedModel, ...] = ()
     skipped: tuple[NotDone, ...] = ()
 
+    def joined(self, other: FoundOutputs) -> FoundOutputs:
+        """These, and then what other files hold."""
+        return FoundOutputs(
+            (*self.tables, *other.tables), (*self.models, *other.models), (*self.skipped, *other.skipped)
+        )
+
     def __str__(self) -> str:
         found = f"{count_of(len(self.tables), 'table')}, {count_of(len(self.models), 'model')}"
         return f"{found}, {count_of(len(self.skipped), 'output')} not read"

@@ -51,15 +51,15 @@ _OTHERS = {
 _SYSTEM = {"thumbs.db", "desktop.ini", "__macosx"}
 
 
-def read_outputs(path: str | Path) -> FoundOutputs:
-    """The tables and models in a file, or in all files of a folder and below, by name.
+def read_outputs(path: str | Path, name: str | None = None) -> FoundOutputs:
+    """The tables and models in a file, called ``name`` if given, or in all files of a folder and below.
 
     What cannot be read is listed in ``skipped`` with the reason: pictures, notes, files of other kinds. Links
     are not followed, and hidden files are passed over. Sizes are limited.
     """
     root = Path(path)
     if root.is_file():
-        return _together(_read_file(root, root.name))
+        return _together(_read_file(root, name or root.name))
     if not root.is_dir():
         raise invalid("outputs", "a file or a folder that exists", root)
     found: list[FittedModel | FoundTable | NotDone] = []

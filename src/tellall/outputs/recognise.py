@@ -38,6 +38,7 @@ __all__ = ["recognise", "with_earlier"]
 
 _MOST_MEANINGS = 3
 _NOT_ABOUT_IT = "it says nothing about the secret"
+_REFUSED = "somebody said that it is not what it agrees with"
 
 
 def recognise(
@@ -61,7 +62,7 @@ def recognise(
         What was done to the numbers at random, as for `publish`: noise, random rounding, cell keys. Rounding
         to the nearest multiple and hidden cells are found without it.
     confirm
-        For outputs with several possible meanings the number of the right one, by source.
+        For outputs with several possible meanings the number of the right one, by source; 0: none of them.
     public
         The columns that an outsider is taken to know; by default those tabulated, filtered on, or on the
         right-hand side of a model.
@@ -92,15 +93,16 @@ def recognise(
     limits = SearchLimits(seconds, done, _slack(done))
     variables = variables_of(people)
     given = dict(confirm or {})
-    sources = [str(table.source) for table in read.tables]
+    sources = [*(str(table.source) for table in read.tables), *(str(model.source) for model in read.models)]
     for output in given:
         if output not in sources:
-            advice = f"Tables are {some_of(sources, 12)}." if sources else "There is no table."
-            raise invalid("confirm", "about a table in the outputs", output, advice)
+            advice = f"Outputs are {some_of(sources, 12)}." if sources else "There is none."
+            raise invalid("confirm", "about a table or model in the outputs", output, advice)
     known_to = None if public is None else {people.public.names[people.public.position(n)] for n in public}
     tables = [part for table in read.tables for part in parts_of(table, variables)]
     recognised = [_recognise_table(table, people, variables, limits, given) for table in tables]
     recognised += [_of_model(model) for model in recognise_models(read.models, people)]
+    recognised = [each.refused() if given.get(each.record.id) == 0 else each for each in recognised]
     used = [name for each in recognised for name in each.known]
     named = set(used) if known_to is None else known_to | set(used)
     columns = tuple(name for name in people.public.names if name in named)
@@ -131,9 +133,7 @@ def with_earlier(found: FoundOutputs, files: Sequence[Path]) -> FoundOutputs:
         before = read_outputs(file)
         tables = tuple(replace(one, source=_earlier(one.source)) for one in before.tables)
         models = tuple(replace(one, source=_earlier(one.source)) for one in before.models)
-        found = FoundOutputs(
-            (*found.tables, *tables), (*found.models, *models), (*found.skipped, *before.skipped)
-        )
+        found = found.joined(FoundOutputs(tables, models, before.skipped))
     return found
 
 
@@ -153,6 +153,11 @@ class _Recognised:
     def known(self) -> tuple[str, ...]:
         """The public columns that an outsider must know to use it."""
         return self.record.columns_known if self.record.read else ()
+
+    def refused(self) -> _Recognised:
+        """The same output, not checked, since a person knows better what it is."""
+        open_again = replace(self.record, read=False, reason=_REFUSED, meanings=(), about_secret=None)
+        return _Recognised(open_again)
 
     def with_releases(
         self, people: Dataset, declared: Sequence[Protection], start: int
@@ -273,9 +278,9 @@ def _judged(table: FoundTable, found: Found, confirmed: Mapping[str, int]) -> _R
     speak = [_about_secret(one) for one in meanings]
     chosen = confirmed.get(str(table.source))
     listed = meanings[:_MOST_MEANINGS]
-    if chosen is not None and not 1 <= chosen <= len(listed):
-        raise invalid("confirm", f"a meaning of {table.source}, 1 to {len(listed)}", chosen)
-    if chosen is not None:
+    if chosen is not None and not 0 <= chosen <= len(listed):
+        raise invalid("confirm", f"a meaning of {table.source}, 1 to {len(listed)}, or 0", chosen)
+    if chosen:
         best = listed[chosen - 1]
         record = _described(plain, best, table)
         return _Recognised(record if record.read else replace(record, reason=_NOT_ABOUT_IT), best)

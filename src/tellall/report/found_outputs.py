@@ -10,7 +10,7 @@ from tellall.core.text import one_line
 from tellall.outputs.output_folder import RecognisedOutput
 from tellall.report.kit.blocks import Block, Bullets, Folded, Line, Listing
 
-__all__ = ["output_blocks", "output_lines"]
+__all__ = ["agreement", "output_blocks", "output_lines", "state_of", "words_of"]
 
 _SIGNS = {"read": "+", "apart": "-", "open": "?"}
 
@@ -18,14 +18,14 @@ _SIGNS = {"read": "+", "apart": "-", "open": "?"}
 def output_lines(records: Sequence[RecognisedOutput]) -> Iterator[str]:
     """Yields what every output was found to be, and at last how many take part."""
     for one in records:
-        agreeing = f" ({_agreement(one)} cells agree)" if one.agrees[1] and one.read else ""
-        yield f"{_SIGNS[_state(one)]} {one.source}: {_words(one)}{agreeing}"
+        agreeing = f" ({agreement(one)} cells agree)" if one.agrees[1] and one.read else ""
+        yield f"{_SIGNS[state_of(one)]} {one.source}: {words_of(one)}{agreeing}"
         for each in one.meanings if len(one.meanings) > 1 else ():
             where = f" ({'; '.join(each.differs[:2])})" if each.differs else ""
             yield f"    {each.number}: {each.sentence}{where}"
         if one.meanings:
             yield f"    To confirm: --confirm '{one.source}={one.meanings[0].number}'"
-    states = [_state(one) for one in records]
+    states = [state_of(one) for one in records]
     said = f"{count_of(states.count('read'), 'output')} of {len(records):,} recognised and about the secret"
     if states.count("apart"):
         said += f", {states.count('apart'):,} not about it"
@@ -41,7 +41,7 @@ def output_blocks(document: AuditDocument) -> Iterator[Block]:
     yield Listing(
         "Outputs as they were found",
         ("output", "what its numbers agree with", "cells that agree"),
-        [Line(str(one.source), (_words(one), _agreement(one))) for one in document.outputs],
+        [Line(str(one.source), (words_of(one), agreement(one))) for one in document.outputs],
         "Each was recognised by computing it again from the people. That numbers agree does not prove that "
         "they were made so.",
         left=("what its numbers agree with",),
@@ -52,14 +52,15 @@ def output_blocks(document: AuditDocument) -> Iterator[Block]:
         yield Folded("What outputs that are not checked may be", (Bullets(said),))
 
 
-def _state(one: RecognisedOutput) -> str:
+def state_of(one: RecognisedOutput) -> str:
     """Whether an output takes part, says nothing about the secret, or is open."""
     if one.read:
         return "read"
     return "apart" if one.about_secret is False else "open"
 
 
-def _words(one: RecognisedOutput) -> str:
+def words_of(one: RecognisedOutput) -> str:
+    """What an output is, or why that is not known."""
     if one.read:
         return one_line(one.sentence, 400)
     reason = one.reason or "not checked"
@@ -68,6 +69,7 @@ def _words(one: RecognisedOutput) -> str:
     return f"not checked: {one_line(reason, 400)}"
 
 
-def _agreement(one: RecognisedOutput) -> str:
+def agreement(one: RecognisedOutput) -> str:
+    """How many of its cells agree, of how many."""
     agreeing, shown = one.agrees
     return f"{agreeing:,} of {shown:,}" if shown else "–"

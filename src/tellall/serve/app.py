@@ -19,7 +19,7 @@ from tellall.core.curator_key import CuratorKey
 from tellall.core.errors import TellallError
 from tellall.core.text import one_line, said_safely
 from tellall.report.kit.html import page_style
-from tellall.serve import bodies, deciding, opening, planning, results
+from tellall.serve import bodies, deciding, opening, outputs_page, planning, results
 from tellall.serve.bodies import RefusedError
 from tellall.serve.cases import Home
 from tellall.serve.guard import Guard
@@ -58,6 +58,7 @@ _READING: dict[str, Callable[..., Response]] = {
     "/static/{name}": _static,
     "/case/{case}": opening.go_on,
     "/case/{case}/columns": opening.columns,
+    "/case/{case}/outputs": outputs_page.outputs,
     "/case/{case}/plan": planning.plan,
     "/case/{case}/foresight": planning.foreseen,
     "/case/{case}/progress": results.progress,
@@ -73,6 +74,7 @@ _READING: dict[str, Callable[..., Response]] = {
 _CHANGING: dict[str, Callable[..., Response]] = {
     "/policy/forget": opening.drop_policy,
     "/case/{case}/columns": opening.choose,
+    "/case/{case}/outputs": outputs_page.change,
     "/case/{case}/plan": planning.change,
     "/case/{case}/run": results.run,
     "/case/{case}/cancel": results.cancel,
@@ -84,6 +86,7 @@ _CHANGING: dict[str, Callable[..., Response]] = {
 _TAKING: dict[str, Callable[[Site, Request], Awaitable[Response]]] = {
     "/open": opening.open_people,
     "/policy": opening.open_policy,
+    "/case/{case}/outputs/file": opening.open_output,
     "/case/{case}/published": opening.open_published,
 }
 

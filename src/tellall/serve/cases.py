@@ -27,6 +27,7 @@ from tellall.core.version import __version__
 from tellall.people import readers
 from tellall.release.release import Release
 from tellall.serve.edits import files_of
+from tellall.serve.given_outputs import GivenOutputs
 
 __all__ = ["Case", "Home", "default_folder", "now", "plan_from", "shown_name"]
 
@@ -113,7 +114,17 @@ class Case:
         }
         files.write_json(self.folder / "case.json", about)
 
-    # the plan
+    # the outputs, or the plan
+
+    @property
+    def given(self) -> GivenOutputs:
+        """The outputs that the case is about, if it is about outputs."""
+        return GivenOutputs(self.folder)
+
+    @property
+    def asked_text(self) -> str:
+        """The text that decides what is audited: what is said about outputs, or the plan; empty before."""
+        return self.given.text or self.plan_text
 
     @property
     def plan_text(self) -> str:
@@ -153,6 +164,7 @@ class Case:
         names = [looks[index].name for index in sorted({*public, secret, *([] if by is None else [by])})]
         table = readers.read_table(self.data)
         some = known is not None and not {*public, *([] if by is None else [by])} <= set(known)
+        self.given.end()
         made = draft(
             {name: table[name] for name in names},
             self.name,
@@ -190,12 +202,13 @@ class Case:
     @property
     def version(self) -> str:
         """Changes whenever plan, rules or releases published before do: an audit of others is outdated."""
-        return self._version_of(self.plan_text)
+        return self._version_of(self.asked_text)
 
     def _version_of(self, text: str) -> str:
         """A short hash of a plan, the rules that it is under, and the contents of the files that it names."""
         rules = Home(self.folder.parent).rules_text
-        paths = [self.folder / name for name in files_of(text) if _PUBLISHED.fullmatch(name)]
+        named = [] if self.given.text else files_of(text)
+        paths = [self.folder / name for name in named if _PUBLISHED.fullmatch(name)]
         contents = [path.read_bytes() for path in paths if path.is_file()]
         parts = [text.encode(), rules.encode(), *contents]
         return hashlib.sha256(b"".join(hashlib.sha256(part).digest() for part in parts)).hexdigest()[:16]
@@ -244,7 +257,7 @@ class Case:
         known = self.read("decision.json")
         if known is None or not self.current:
             return None
-        about = [hashlib.sha256(text.encode()).hexdigest() for text in (self.plan_text, self.audit_text)]
+        about = [hashlib.sha256(text.encode()).hexdigest() for text in (self.asked_text, self.audit_text)]
         return known if about == [known["plan_sha256"], known["audit_sha256"]] else None
 
     @property

@@ -32,6 +32,7 @@ def decide(site: Site, request: Request, error: str = "", comment: str = "") -> 
         headline=views.headline(document),
         compared=views.compared(case.last_audit, document),
         decision=case.decision,
+        outputs=views.outputs_of(case, document),
         published=edits.files_of(case.plan_text),
         rules=case.rules,
         error=error,
@@ -54,7 +55,11 @@ def decided(site: Site, request: Request, form: Fields) -> Response:
         return decide(site, request, str(error), comment)
     site.runs.cancel(case)  # a search that goes on would change the audit that is decided about
     who = one_line(form.get("by", ""), 200)
-    case.write("decision.json", views.decision_of(case, word, comment, who, site.key))
+    each = {
+        name: told if (told := form.get(f"output-{place}", "")) in ("accept", "reject") else word
+        for place, name in enumerate(views.outputs_of(case, case.audit))
+    }
+    case.write("decision.json", views.decision_of(case, word, comment, who, site.key, each))
     return site.to(request, case, "decide")
 
 

@@ -25,6 +25,7 @@ __all__ = [
     "tables_of",
     "with_entries",
     "with_number",
+    "with_one",
     "with_published",
     "without_comments",
 ]
@@ -202,9 +203,7 @@ def changed(text: str, form: Mapping[str, str], known: Sequence[str] = ()) -> st
         return with_tables(text, "published", [*before[:place], *before[place + 1 :]])
     if what == "add":
         ways = int(_number("columns", form.get("ways", ""), 1, 8, whole=True)) + 1
-        if len(entries) >= _MOST_RELEASES:
-            raise invalid("releases", f"at most {_MOST_RELEASES}, to be added by clicking", len(entries))
-        return with_entries(text, [*entries, _tables(ways, entries)])
+        return with_one(text, _tables(ways))
     index = index_of(form.get("release", ""), len(entries))
     entry = dict(entries[index])
     if what == "drop":
@@ -219,6 +218,15 @@ def changed(text: str, form: Mapping[str, str], known: Sequence[str] = ()) -> st
     else:
         raise invalid("do", "a change that a page offers", what)
     return with_entries(text, [*entries[:index], entry, *entries[index + 1 :]])
+
+
+def with_one(text: str, entry: Entry) -> str:
+    """The plan with one more release."""
+    entries = entries_of(text)
+    if len(entries) >= _MOST_RELEASES:
+        raise invalid("releases", f"at most {_MOST_RELEASES}, to be added by clicking", len(entries))
+    name = _free(str(entry["name"]), {str(one.get("name", "")) for one in entries})
+    return with_entries(text, [*entries, {**entry, "name": name}])
 
 
 def without_comments(text: str) -> str:
@@ -256,10 +264,9 @@ def _spelled(kind: str, rest: Mapping[str, Any]) -> str:
     return ", ".join([kind, *(f"{key} {value}" for key, value in rest.items())])
 
 
-def _tables(ways: int, entries: Sequence[Entry]) -> Entry:
-    taken = {str(entry.get("name", "")) for entry in entries}
+def _tables(ways: int) -> Entry:
     name = "tables" if ways == 3 else f"{ways}-way tables"
-    return {"name": _free(name, taken), "statistic": {"kind": "Marginals", "ways": ways}, "protect": []}
+    return {"name": name, "statistic": {"kind": "Marginals", "ways": ways}, "protect": []}
 
 
 def _free(name: str, taken: set[str]) -> str:

@@ -13,6 +13,7 @@ from starlette.responses import JSONResponse, Response
 from tellall.core.errors import TellallError, invalid
 from tellall.core.locks import claimed
 from tellall.core.text import plain_text
+from tellall.outputs.read import ENDINGS_OF_OUTPUTS
 from tellall.people.readers import ENDINGS
 from tellall.serve import bodies, edits, views
 from tellall.serve.bodies import LARGEST_FILE, Fields
@@ -25,6 +26,7 @@ __all__ = [
     "drop_policy",
     "forget",
     "go_on",
+    "open_output",
     "open_people",
     "open_policy",
     "open_published",
@@ -90,6 +92,17 @@ async def open_policy(site: Site, request: Request) -> Response:
     return await _taken(request, site.home.folder, (".toml",), "policy", keep)
 
 
+async def open_output(site: Site, request: Request) -> Response:
+    """Takes a file of outputs into a case."""
+    case = site.case(request)
+
+    def keep(name: str, path: Path) -> str:
+        case.given.take(path, *shown_name(name, ENDINGS_OF_OUTPUTS, "output"))
+        return site.address(request, case, "outputs")
+
+    return await _taken(request, case.folder, ENDINGS_OF_OUTPUTS, "output", keep)
+
+
 async def open_published(site: Site, request: Request) -> Response:
     """Takes a release that was published before into the plan of a case."""
     case = site.case(request)
@@ -138,18 +151,26 @@ def choose(site: Site, request: Request, form: Fields) -> Response:
     """Drafts a plan for the chosen columns."""
     case = site.case(request)
     try:
+        if form.get("go") == "outputs":
+            case.given.begin(case.columns[_secret(case, form)].name, site.seed)
+            return site.to(request, case, "outputs")
         case.draft_plan(*_chosen(case, form), seed=site.seed)
     except TellallError as error:
         return columns(site, request, str(error))
     return site.to(request, case, "plan")
 
 
+def _secret(case: Case, form: Fields) -> int:
+    """The place of the secret's column."""
+    if "secret" not in form:
+        raise invalid("secret", "chosen", "nothing", "Choose the column that nobody should learn.")
+    return edits.index_of(form["secret"], len(case.columns))
+
+
 def _chosen(case: Case, form: Fields) -> tuple[int, list[int], int | None, list[int] | None]:
     """The secret, the columns of tables, the column of areas and what is known, by their places."""
     count = len(case.columns)
-    if "secret" not in form:
-        raise invalid("secret", "chosen", "nothing", "Choose the column that nobody should learn.")
-    secret = edits.index_of(form["secret"], count)
+    secret = _secret(case, form)
     public = [edits.index_of(one, count) for one in form.all("public")]
     by = edits.index_of(form["by"], count) if form.get("by") else None
     if by == secret:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from starlette.requests import Request
 from starlette.responses import Response
 
+from tellall.audits.plans.one_release import KINDS, one_release
 from tellall.core.errors import TellallError
 from tellall.serve import edits, views
 from tellall.serve.bodies import Fields
@@ -13,6 +16,8 @@ from tellall.serve.forecast import foresight
 from tellall.serve.site import Site
 
 __all__ = ["change", "foreseen", "plan"]
+
+Plain = dict[str, Any]
 
 
 def plan(site: Site, request: Request, error: str = "", typed: str = "") -> Response:
@@ -36,6 +41,9 @@ def plan(site: Site, request: Request, error: str = "", typed: str = "") -> Resp
         version=case.version,
         numbers=views.numbers_of(text),
         offered=edits.OFFERED,
+        kinds=KINDS,
+        numbered=list(enumerate(views.public_columns(text))),
+        secret=case.plan.secret,
         current=case.current,
         error=error,
     )
@@ -45,7 +53,7 @@ def change(site: Site, request: Request, form: Fields) -> Response:
     """Changes the plan: a click on a card, a number, an attacker, or the whole text."""
     case = site.case(request)
     try:
-        made = _changed(views.unchanged(case, form), form)
+        made = _changed(case, views.unchanged(case, form), form)
         case.write_plan(made)
         case.drop_unused(edits.files_of(made))
     except TellallError as error:
@@ -53,9 +61,19 @@ def change(site: Site, request: Request, form: Fields) -> Response:
     return site.to(request, case, "plan")
 
 
-def _changed(text: str, form: Fields) -> str:
+def _one(case: Case, form: Fields) -> Plain:
+    """The release that a form describes by a few choices."""
+    people = views.people_of(case)
+    columns = views.public_columns(case.plan_text)
+    names = [columns[edits.index_of(one, len(columns))] for one in form.all("column")]
+    return one_release(form.get("kind", ""), names, people)
+
+
+def _changed(case: Case, text: str, form: Fields) -> str:
     if "text" in form:
         return form["text"].replace("\r\n", "\n")
+    if form.get("do") == "one":
+        return edits.with_one(text, _one(case, form))
     if "do" in form:
         return edits.changed(text, form, form.all("known"))
     for key in edits.NUMBERS:

@@ -27,7 +27,7 @@ __all__ = ["apply", "areas", "cancel", "closer", "fix", "point", "progress", "ru
 def run(site: Site, request: Request, form: Fields) -> Response:
     """Starts the audit."""
     case = site.case(request)
-    if not case.plan_text:
+    if not case.asked_text:
         return site.to(request, case)
     site.runs.start(case)
     return site.to(request, case, "verdict")
@@ -37,7 +37,7 @@ def cancel(site: Site, request: Request, form: Fields) -> Response:
     """Stops the audit; finished work is kept."""
     case = site.case(request)
     site.runs.cancel(case)
-    return site.to(request, case, "verdict" if case.current else "plan")
+    return site.to(request, case)
 
 
 def progress(site: Site, request: Request) -> Response:
@@ -53,11 +53,11 @@ def progress(site: Site, request: Request) -> Response:
 def verdict(site: Site, request: Request) -> Response:
     """The verdict and what it is based on, or how far the audit is."""
     case = site.case(request)
-    state = site.runs.state(case)
+    state = views.audit_state(site.runs.state(case))
     document = case.audit if case.current else None
     running = state is not None and state["state"] == "running"
     if document is None and not running and (state is None or state["version"] != case.version):
-        return site.to(request, case, "plan")
+        return site.to(request, case)
     return site.step(
         request,
         case,
@@ -103,7 +103,7 @@ def fix(site: Site, request: Request) -> Response:
     document = case.audit if case.current else None
     if document is None:
         return site.to(request, case)
-    state = site.runs.state(case)
+    state = views.audit_state(site.runs.state(case))
     running = state is not None and state["state"] == "running"
     measured = [one for one in (case.read("fix.json") or {"releases": []})["releases"] if one["points"]]
     return site.step(

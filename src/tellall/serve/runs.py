@@ -25,18 +25,19 @@ class AuditRuns:
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
         self._lock = threading.Lock()
 
-    def start(self, case: Case) -> None:
-        """Starts the audit of a case, unless it runs already; one of another plan is ended."""
+    def start(self, case: Case, task: str = "audit") -> None:
+        """Starts the audit of a case, or another task, unless it runs already; any other is ended."""
         with self._lock:
-            same = (case.read("run.json") or {}).get("version") == case.version
+            known = case.read("run.json") or {}
+            same = (known.get("version"), known.get("task", "audit")) == (case.version, task)
             if self._alive(case) and not same:
                 self._end(case.id)
             if self._alive(case) or is_claimed(case.folder / "audit"):
                 return
-            case.write("run.json", {**_WAITING, "version": case.version})
+            case.write("run.json", {**_WAITING, "version": case.version, "task": task})
             start = f"import sys; sys.path[:] = {sys.path!r}; from tellall.serve.worker import main; main()"
             self._processes[case.id] = subprocess.Popen(
-                [sys.executable, "-c", start, str(case.folder)],
+                [sys.executable, "-c", start, str(case.folder), task],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
@@ -65,7 +66,7 @@ class AuditRuns:
                 known = {**known, "state": "failed", "error": _LOST}
                 case.write("run.json", known)
                 return known
-        self.start(case)
+        self.start(case, known.get("task", "audit"))
         return case.read("run.json")
 
     def resume(self, home: Home) -> None:

@@ -36,6 +36,7 @@ from tellall.serve.edits import (
 __all__ = [
     "areas_of",
     "attackers",
+    "audit_state",
     "cards",
     "chosen_point",
     "compared",
@@ -43,6 +44,7 @@ __all__ = [
     "decision_record",
     "headline",
     "numbers_of",
+    "outputs_of",
     "people_of",
     "progress_view",
     "protected",
@@ -58,10 +60,12 @@ __all__ = [
 
 Plain = dict[str, Any]
 _SHOWN_AREAS = 200
+_WRITTEN = {"accept": "publish", "reject": "do not publish"}
 _DEFAULTS = {field.name: field.default for field in fields(Plan) if field.name in NUMBERS}
 STAGES = {
     "starting": "Starting",
     "reading": "Reading the people",
+    "recognising": "Finding out what the outputs are",
     "attacking": "Attacking",
     "culprits": "Finding what gives them away",
     "remedy": "Looking for the cheapest change that passes",
@@ -72,11 +76,22 @@ STAGES = {
 
 def step_of(case: Case) -> str:
     """The page on which a case goes on."""
-    if not case.plan_text:
+    if not case.asked_text:
         return "columns"
-    if case.current or (case.read("run.json") or {}).get("state") == "running":
+    if case.current or _is_audited(case):
         return "verdict"
-    return "plan"
+    return "outputs" if case.given.text else "plan"
+
+
+def _is_audited(case: Case) -> bool:
+    """Whether an audit of the case is running."""
+    known = case.read("run.json") or {}
+    return known.get("state") == "running" and known.get("task", "audit") == "audit"
+
+
+def audit_state(state: Plain | None) -> Plain | None:
+    """How far a run is, if it is an audit."""
+    return None if state is None or state.get("task", "audit") != "audit" else state
 
 
 def seen_of(case: Case, state: Mapping[str, Any]) -> str:
@@ -90,11 +105,11 @@ def seen_of(case: Case, state: Mapping[str, Any]) -> str:
 def reached(case: Case) -> list[str]:
     """The steps of a case that can be opened."""
     steps = ["columns"]
-    if case.plan_text:
-        steps.append("plan")
+    if case.asked_text:
+        steps.append("outputs" if case.given.text else "plan")
     if case.current:
         steps += ["verdict", "fix", "decide"]
-    elif (case.read("run.json") or {}).get("state") == "running":
+    elif _is_audited(case):
         steps.append("verdict")
     return steps
 
@@ -319,7 +334,7 @@ def decision_record(case: Case, known: Plain) -> str:
     assert document is not None
     signed = {
         "name": known["by"],
-        "decision": "publish" if known["decision"] == "accept" else "do not publish",
+        "decision": _WRITTEN[known["decision"]],
         "reasons": known["comment"],
         "signed_on": known["when"],
     }
@@ -329,23 +344,35 @@ def decision_record(case: Case, known: Plain) -> str:
         policy=case.rules,
         published=[case.folder / name for name in files_of(case.plan_text)],
         signed=signed,
+        each={name: _WRITTEN[word] for name, word in known.get("outputs", {}).items()},
         people_file=known.get("people_file"),
         checks=known.get("checks"),
     )
 
 
-def decision_of(case: Case, word: str, comment: str, who: str, key: CuratorKey | None) -> Plain:
+def outputs_of(case: Case, document: AuditDocument) -> list[str]:
+    """The names of what is decided about one by one: outputs, and what was added to them."""
+    return [*(str(one.source) for one in document.outputs), *(str(one["name"]) for one in case.given.added)]
+
+
+def decision_of(
+    case: Case, word: str, comment: str, who: str, key: CuratorKey | None, each: Mapping[str, str]
+) -> Plain:
     """The decision about an audit, as it is kept: with hashes of what it is about, which stay in the case.
+
+    ``each`` is the decision about every output, by name.
 
     With the curator's key it has checks of the people's file, the plan and the audit, which may leave it.
     """
-    about = {"plan.toml": case.folder / "plan.toml", "audit.json": case.folder / "audit" / "audit.json"}
+    asked = "outputs.json" if case.given.text else "plan.toml"
+    about = {asked: case.folder / asked, "audit.json": case.folder / "audit" / "audit.json"}
     return {
         "decision": word,
         "comment": comment,
         "by": who,
+        "outputs": dict(each),
         "when": now(),
-        "plan_sha256": hashlib.sha256(case.plan_text.encode()).hexdigest(),
+        "plan_sha256": hashlib.sha256(case.asked_text.encode()).hexdigest(),
         "audit_sha256": hashlib.sha256(case.audit_text.encode()).hexdigest(),
         "people_file": None if key is None else key.check(case.data),
         "checks": {} if key is None else {name: key.check(path) for name, path in about.items()},

@@ -16,6 +16,7 @@ from tellall.audits.attacks import jobs_alone, jobs_together
 from tellall.audits.audit import audit
 from tellall.audits.document import Audit
 from tellall.audits.findings import Finding, Job, Skipped
+from tellall.audits.plans.asked import Asked, SaidOfOutputs, audit_of_outputs, outputs_about
 from tellall.audits.plans.places import Place, places_of
 from tellall.audits.plans.plan_files import read_people
 from tellall.audits.plans.record import record_of, sha256_of
@@ -40,10 +41,11 @@ _EVERY = 0.2  # seconds between two notes of the progress
 class _Notes:
     """What is known about the run so far, written where the page looks for it."""
 
-    def __init__(self, case: Case) -> None:
+    def __init__(self, case: Case, task: str) -> None:
         self.case, self.last = case, 0.0
         self.state: dict[str, Any] = {
             "state": "running",
+            "task": task,
             "stage": "reading",
             "version": case.version,
             "began": now(),
@@ -86,15 +88,19 @@ def _key(job: Job) -> str:
     return f"{job.role} {job.members}"
 
 
-def run(case: Case) -> int:
-    """Audits the plan of a case, looks for a remedy, measures other protections; returns an exit code.
+def run(case: Case, task: str = "audit") -> int:
+    """Audits a case, looks for a remedy, measures other protections; returns an exit code.
 
-    The verdict is there as soon as it is known; what follows is added to it.
+    The verdict is there as soon as it is known; what follows is added to it. The task "recognise" only finds
+    out what the outputs of the case are.
     """
     with claimed(case.folder / "audit", what="audit"):
-        notes = _Notes(case)
+        notes = _Notes(case, task)
         try:
-            _run(case, notes)
+            if task == "recognise":
+                _recognise(case, notes)
+            else:
+                _run(case, notes)
         except (TellallError, MemoryError) as error:
             few = isinstance(error, MemoryError)
             words = "this machine has too little memory for it" if few else str(error)
@@ -106,11 +112,43 @@ def run(case: Case) -> int:
     return DONE
 
 
+def _recognise(case: Case, notes: _Notes) -> None:
+    given = case.given
+    key = given.key  # first: if a file changes meanwhile, this is outdated
+    notes.write(stage="recognising")
+    found, _ = outputs_about(given.read(), SaidOfOutputs(given.secret), given.how(case.data), _unheard)
+    given.keep(found, key)
+    notes.write(state="done", stage="")
+
+
+def _unheard(line: str) -> None:
+    """Says nothing: the page has it all."""
+
+
+def _asked(case: Case, notes: _Notes) -> tuple[str, Asked]:
+    """What is to be audited, and its version, both read once: another tab may change it."""
+    given, version = case.given, case.version
+    if not given.text:
+        version, plan = case.asked
+        return version, Asked(read_people(plan, case.data), plan)
+    notes.write(stage="recognising")
+    asked = audit_of_outputs(given.read(), given.said(), given.how(case.data), _unheard)
+    return version, asked.under(case.rules)
+
+
+def _command(case: Case) -> str:
+    """What repeats the audit."""
+    policy = " --policy policy.toml" if case.rules else ""
+    if case.given.text:
+        return f"{case.given.command(case.name)}{policy}"
+    return f"{COMMAND}{policy} --seed {case.plan.seed}"
+
+
 def _run(case: Case, notes: _Notes) -> None:
-    text, rules = case.plan_text, case.rules
-    version, plan = case.asked  # read once: another tab may change it
+    plan_text, rules = case.plan_text, case.rules
     hashes = {} if rules is None else {"policy.toml": rules.sha256}
-    people = read_people(plan, case.data)
+    version, asked = _asked(case, notes)
+    people, plan = asked.people, asked.plan
     chosen = plan.attackable(people)
     chosen.check(people)
     if chosen.by is None:
@@ -122,20 +160,21 @@ def _run(case: Case, notes: _Notes) -> None:
         processes=-1 if people.n >= _MANY else 1,
         work=case.folder / "work",
         name=case.name,
-        command=f"{COMMAND}{' --policy policy.toml' if case.rules else ''} --seed {plan.seed}",
+        command=_command(case),
         remedy=True,
         each=notes.found,
-        record=record_of(text.encode(), hashes=hashes),
+        record=record_of(plan_text.encode() or None, hashes=hashes),
         judged=lambda judged: _keep(case, judged, version),
         stage=notes.stage,
     )
-    if found.worst is None:
+    if found.worst is None and found.verdict.word != "pass":
         raise InvalidInput(f"Nothing in the plan could be attacked. {found.unattacked}")
     if found.verdict.word != "pass" and not plan.forbidden:  # no change helps where the rules forbid
         places = places_of(people, found.plan)
         found.save(case.folder / "audit")
-        _look_closer(case, people, places, found, notes)
-        _measure(case, places, found, notes)
+        if asked.outputs is None:  # outputs that exist have no other protections to try
+            _look_closer(case, people, places, found, notes)
+            _measure(case, places, found, notes)
     notes.write(state="done", stage="")
 
 
@@ -180,7 +219,7 @@ def main() -> None:
     threading.Thread(target=listen, daemon=True).start()
     code = FAULT
     try:
-        code = run(Case(Path(sys.argv[1])))
+        code = run(Case(Path(sys.argv[1])), *sys.argv[2:3])
     except TellallError:  # another process has the case
         code = REFUSED
     finally:

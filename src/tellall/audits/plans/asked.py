@@ -15,15 +15,25 @@ from tellall.audits.plans.policy import Policy
 from tellall.audits.trial import Planned
 from tellall.core.errors import invalid
 from tellall.outputs.folders import columns_used, is_read_as_described, read_folder
+from tellall.outputs.found import FoundOutputs
 from tellall.outputs.output_folder import NO_PART, OutputFolder
 from tellall.outputs.read import read_outputs
 from tellall.outputs.recognise import recognise, with_earlier
-from tellall.people.dataset import Dataset, unknown_name
+from tellall.people.dataset import Dataset, Public, unknown_name
 from tellall.people.readers import column_names, read_table
 from tellall.protections.protection import Protection
 from tellall.release.release import Release
 
-__all__ = ["Asked", "How", "SaidOfOutputs", "Tell", "audit_of_outputs", "audit_of_plan", "plan_asked"]
+__all__ = [
+    "Asked",
+    "How",
+    "SaidOfOutputs",
+    "Tell",
+    "audit_of_outputs",
+    "audit_of_plan",
+    "outputs_about",
+    "plan_asked",
+]
 
 Tell = Callable[[str], object]
 
@@ -94,6 +104,8 @@ class SaidOfOutputs:
         For outputs that may be several things the number of the right one, by source.
     published
         Files with what went out before, saved by tellall or outputs too.
+    planned
+        What is not made yet, to be judged together with the outputs.
     """
 
     secret: str
@@ -101,6 +113,7 @@ class SaidOfOutputs:
     protect: tuple[Protection, ...] = ()
     confirm: Mapping[str, int] = field(default_factory=dict)
     published: tuple[Path, ...] = ()
+    planned: tuple[Planned, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -142,8 +155,10 @@ def audit_of_plan(path: Path, how: How, tell: Tell) -> Asked:
     return Asked(read_people(plan, how.data), plan)
 
 
-def audit_of_outputs(what: Path, said: SaidOfOutputs, how: How, tell: Tell) -> Asked:
-    """What the audit of outputs attacks: those that say something about the secret.
+def outputs_about(
+    what: Path | FoundOutputs, said: SaidOfOutputs, how: How, tell: Tell
+) -> tuple[OutputFolder, Dataset]:
+    """What outputs are, and the people with every column that can be read.
 
     They are recognised by computing them again from the people. Folders that ACRO wrote, or that have a
     description, are read as these say.
@@ -155,20 +170,26 @@ def audit_of_outputs(what: Path, said: SaidOfOutputs, how: How, tell: Tell) -> A
     everything = Dataset.from_frame(
         table, secret=said.secret, public=readable, drop_gaps=how.drop_gaps, kind=how.kind
     )
-    described = is_read_as_described(what)
-    if described:
+    if isinstance(what, Path) and is_read_as_described(what):
         folder = read_folder(what, everything, may_include=how.may_include)
         known = said.public or tuple(columns_used(folder, everything.public))
-        folder = replace(folder, known=known, assumed_unknown=_without(everything.public.names, known))
-    else:
-        before = [path for path in said.published if not _is_saved(path)]
-        found = with_earlier(read_outputs(what), before)
-        protect, confirm = said.protect or None, said.confirm
-        folder = recognise(found, everything, public=said.public, protect=protect, confirm=confirm)
-        folder = replace(folder, may_include=how.may_include)
-    if not folder.outputs:
+        unknown = _without(everything.public.names, known)
+        return replace(folder, known=known, assumed_unknown=unknown), everything
+    before = [path for path in said.published if not _is_saved(path)]
+    found = with_earlier(read_outputs(what) if isinstance(what, Path) else what, before)
+    protect, confirm = said.protect or None, said.confirm
+    folder = recognise(found, everything, public=said.public, protect=protect, confirm=confirm)
+    return replace(folder, may_include=how.may_include), everything
+
+
+def audit_of_outputs(what: Path | FoundOutputs, said: SaidOfOutputs, how: How, tell: Tell) -> Asked:
+    """What the audit of outputs attacks: those that say something about the secret; see `outputs_about`."""
+    folder, everything = outputs_about(what, said, how, tell)
+    assert how.data is not None
+    if not folder.outputs and not said.planned:
         reasons = "; ".join(map(str, folder.skipped[:3])) or "no outputs"
         raise invalid("WHAT", "outputs that can be read", str(what), f"Not read: {reasons}")
+    folder = _with_planned(folder, said, everything.public)
     used = columns_used(folder, everything.public)
     columns = [name for name in everything.public.names if name in {*folder.known, *used}]
     public = everything.public.only(*columns) if columns else everything.public
@@ -190,13 +211,22 @@ def audit_of_outputs(what: Path, said: SaidOfOutputs, how: How, tell: Tell) -> A
         for path in said.published
         if _is_saved(path)
     ]
-    plan = replace(plan, releases=tuple(earlier))
-    if not described:
+    plan = replace(plan, releases=(*earlier, *said.planned))
+    if not isinstance(what, Path) or not is_read_as_described(what):
         return Asked(people, plan.with_outputs(folder), folder)
     asked = Asked(people, plan).with_outputs(what, tell, folder)
     assert asked.outputs is not None
     named = replace(asked.outputs, known=folder.known, assumed_unknown=folder.assumed_unknown)
     return replace(asked, plan=replace(asked.plan, outputs=named), outputs=named)
+
+
+def _with_planned(folder: OutputFolder, said: SaidOfOutputs, public: Public) -> OutputFolder:
+    """The outputs, with an outsider who also knows the columns of what is planned."""
+    used = set().union(*(one.statistic.columns_used(public) for one in said.planned))
+    if said.public is not None or not used:
+        return folder
+    known = tuple(name for name in public.names if name in used | {*folder.known})
+    return replace(folder, known=known, assumed_unknown=_without(public.names, known))
 
 
 def _without(names: Sequence[str], some: Sequence[str]) -> tuple[str, ...]:

@@ -158,10 +158,12 @@ def decision(
     signed: Mapping[str, str] | None = None,
     people_file: Mapping[str, str] | None = None,
     checks: Mapping[str, Mapping[str, str]] | None = None,
+    each: Mapping[str, str] | None = None,
 ) -> str:
     """The record of a decision, to be signed: what was checked, by which rules, and what was found.
 
-    With ``signed`` it is filled in: name, decision, reasons, signed_on. Hashes are those of the policy and of
+    With ``signed`` it is filled in: name, decision, reasons, signed_on; ``each`` is the decision about every
+    output, by name. Hashes are those of the policy and of
     what was published before. A hash of anything else confirms a guess at somebody: of the people's file, of
     the audit and of outputs, which hold exact counts, and of the plan, whose cut points were read off the
     people. ``people_file`` and ``checks``, by name of the file, are their checks under the curator's key,
@@ -202,6 +204,9 @@ def decision(
         "[decision]",
         *(f"{key} = {toml((signed or {}).get(key, ''))}{said}" for key, said in _SIGNED.items()),
         "",
+        *(["[decision.outputs]"] if each else []),
+        *(f"{toml(name)} = {toml(word)}" for name, word in (each or {}).items()),
+        *([""] if each else []),
     ]
     return "\n".join(lines)
 

@@ -61,7 +61,7 @@ def test_score_audit_sweep_and_calibrate_agree(protect, plain, seed):
             stream=stream,
         )
         worst = max(audited.values(), key=lambda one: one.interval[1])
-        measured = least.history_at(1.0)
+        measured = next(one for one in least.history if one.scale == 1.0)
         assert (measured.advantage, measured.interval) == (worst.advantage, worst.interval)
         assert measured.decoder == worst.asked
 

@@ -136,8 +136,6 @@ def test_columns_become_indicators():
         secret="s",
     )
     statistic = ta.Predicates("and", 2)
-    names = ("bit", "sex = f", "sex = m", "kids = 0", "kids = 1", "kids = 2")
-    assert statistic.attribute_names(people.public) == names
     assert ta.publish(people, statistic).values.tolist() == [2, 1, 2, 0, 1, 2]
     assert ta.publish(people, ta.Predicates("and", 3)).values.size == comb(6, 2)
     check_statistic(ta.Predicates("majority", 3), people)

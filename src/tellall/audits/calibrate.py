@@ -110,10 +110,6 @@ class Calibration(Record):
         """The verdict there, as an audit gives it: a pass."""
         return judge([(one.protection, one) for one in self.outcomes], self.limits or Limits(0.0))
 
-    def history_at(self, scale: float) -> Evaluation:
-        """What was measured at a scale."""
-        return next(one for one in self.history if one.scale == scale)
-
     @property
     def low(self) -> float:
         """The lower end of the advantage's interval."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -24,9 +24,9 @@ from tellall.audits.study_areas import (
 from tellall.audits.sweep import Sweep, suggest_scales, sweep
 from tellall.audits.trial import Planned
 from tellall.core.errors import InvalidInput, NoAnswer, TellallError, WorkLost
+from tellall.core.made import Made
 from tellall.core.not_done import NotDone
-from tellall.core.records import ALWAYS, VERSION, Meaning, Record
-from tellall.core.version import __version__, versions
+from tellall.core.records import ALWAYS, Meaning
 from tellall.core.work import Progress
 from tellall.people.areas import split
 from tellall.people.dataset import Dataset
@@ -50,13 +50,10 @@ Watch = Callable[[str], AbstractContextManager[Progress | None]]  # entered with
 
 
 @dataclass(frozen=True, kw_only=True)
-class SweepFound(Record):
+class SweepFound(Made):
     """A whole sweep."""
 
-    schema_version: Annotated[Literal[2], ALWAYS] = VERSION
     document: Annotated[Literal["sweep"], ALWAYS] = "sweep"
-    tellall: Annotated[str, ALWAYS] = __version__
-    versions: Annotated[dict[str, str], ALWAYS] = field(default_factory=versions)
     command: str = ""
     data: Annotated[str, Meaning("The file of people.")]
     seed: Annotated[int, Meaning(least=0)]
@@ -105,13 +102,10 @@ class SweepFound(Record):
 
 
 @dataclass(frozen=True, kw_only=True)
-class CalibrationFound(Record):
+class CalibrationFound(Made):
     """A whole calibration."""
 
-    schema_version: Annotated[Literal[2], ALWAYS] = VERSION
     document: Annotated[Literal["calibrate"], ALWAYS] = "calibrate"
-    tellall: Annotated[str, ALWAYS] = __version__
-    versions: Annotated[dict[str, str], ALWAYS] = field(default_factory=versions)
     command: str = ""
     data: Annotated[str, Meaning("The file of people.")]
     seed: Annotated[int, Meaning(least=0)]

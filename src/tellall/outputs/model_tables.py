@@ -21,7 +21,6 @@ _NOT_ERRORS = re.compile(
 )
 _ROBUST = re.compile(r"robust|\bHC[0-3]\b|cluster", re.IGNORECASE)
 _TOKEN = re.compile(r"\S+(?: \S+)*")
-_FLANKS = 30  # lines of a text that a blank one does not end
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,6 @@ __all__ = ["INTERCEPT_NAMES", "ModelLines", "models_in_lines"]
 INTERCEPT_NAMES = ("(intercept)", "intercept", "const", "_cons", "constant", "(constant)", "cons")
 _NUMBER = re.compile(r"[<≤]?\s?[-+\u2212]?(?:\d[\d,]*\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|NA|NaN|nan|\.")
 _STARS = re.compile(r"(?:(?<=[\d.])|\s)(?:\*{1,4}|\.|†|\+|°)$")
-_LEVEL = re.compile(r"[^|]*\S")
 _START = re.compile(
     r"\s*(?:Call:|\.\s*(?:xi: ?)?(?:reg|regress|logit|logistic|probit|poisson|glm)\b"
     r"|.*Regression Results\s*$|Results: |#"

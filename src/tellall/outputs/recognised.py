@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from tellall.core.records import ALWAYS, VERSION, Meaning, Record
-from tellall.core.version import __version__, versions
+from tellall.core.made import Made
+from tellall.core.records import ALWAYS, Meaning
 from tellall.outputs.output_folder import OutputFolder, RecognisedOutput
 
 __all__ = ["OutputsFound"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class OutputsFound(Record):
+class OutputsFound(Made):
     """What every output of a folder is found to be, and what an outsider is taken to know."""
 
-    schema_version: Annotated[Literal[2], ALWAYS] = VERSION
     document: Annotated[Literal["outputs"], ALWAYS] = "outputs"
-    tellall: Annotated[str, ALWAYS] = __version__
-    versions: Annotated[dict[str, str], ALWAYS] = field(default_factory=versions)
     secret: Annotated[str, Meaning("The column that nobody should learn about a person.")]
     meaning: Annotated[tuple[str, ...], Meaning("Its values in the order of their codes.")]
     known: Annotated[tuple[str, ...], Meaning("The columns that an outsider is taken to know.")]

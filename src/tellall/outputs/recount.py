@@ -16,8 +16,6 @@ from tellall.statistics.cell_counts import TOTAL
 
 __all__ = ["LabelAxis", "Recount", "Sorted", "Whole"]
 
-MOST_ATOMS = 2_000_000
-
 
 @dataclass(frozen=True, eq=False)
 class LabelAxis:
@@ -89,12 +87,6 @@ class LabelAxis:
         """What tells the people under each label from those of any other axis."""
         layers = self.held.T[self.people] if len(self.labels) > 1 else self.held[0][self.people][:, None]
         return sha256(np.packbits(layers.astype(bool)).tobytes()).hexdigest()
-
-    @property
-    def wholes(self) -> tuple[str, ...]:
-        """The ways to understand a total that differ."""
-        found = {self.total(whole).tobytes(): whole for whole in ("all", "known", "listed")}
-        return tuple(found.values())
 
 
 Whole = str

@@ -41,7 +41,6 @@ _WORDS = {
 _KIND = {word: kind for kind, words in _WORDS.items() for word in words.split("|")}
 NOT_RECOMPUTED = "other"
 _PARTS = re.compile(r"\s*(?:[(\[{]|[)\]}]|±|\+/-|;|/|\||(?<=\w),(?=\s)|\s[–—-]\s)\s*")
-_SHARE_OF = re.compile(r"(?:%|percent|pct|share|rate|proportion)\s+(?:of\s+)?(.+)|(.+?)\s*(?:\(%\)|%|rate)")
 _FILL = {"of", "the", "in", "by", "for", "value", "values", "std.", "with"}
 
 

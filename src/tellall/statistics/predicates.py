@@ -216,10 +216,6 @@ class Predicates(Statistic):
         doubt = " (degenerate: no spectral guarantee)" if self.degenerate else ""
         return f"counts of {name} over {over} of {many} and the secret{doubt}"
 
-    def attribute_names(self, public: Public) -> tuple[str, ...]:
-        """The 0/1 attributes of these people, in order."""
-        return Indicators(public).names
-
     def size(self, public: Public) -> int:
         d, k = len(Indicators(public)), self.ways - 1
         if self.attributes is not None:

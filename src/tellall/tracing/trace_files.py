@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tellall.core.errors import invalid
-from tellall.core.records import ALWAYS, ENDLESS, VERSION, Meaning, Record
-from tellall.core.version import __version__, versions
+from tellall.core.made import Made
+from tellall.core.records import ALWAYS, ENDLESS, Meaning, Record
 from tellall.core.work import Progress
 from tellall.protections.additive import Gaussian
 from tellall.protections.protection import Noise, Sum
@@ -125,13 +125,10 @@ class Publishable(Record):
 
 
 @dataclass(frozen=True, kw_only=True)
-class TracingFound(Record):
+class TracingFound(Made):
     """What a tracing of people in files found: counts and rates; it names no person."""
 
-    schema_version: Annotated[Literal[2], ALWAYS] = VERSION
     document: Annotated[Literal["trace"], ALWAYS] = "trace"
-    tellall: Annotated[str, ALWAYS] = __version__
-    versions: Annotated[dict[str, str], ALWAYS] = field(default_factory=versions)
     command: str = ""
     release: Annotated[str, Meaning("The file of means.")]
     people: Annotated[int | None, Meaning("How many people the means are over; null: not known.")]

@@ -172,7 +172,6 @@ def test_noise_without_a_bound_proves_nothing_and_still_ranks():
     rows = block(1, 30)
     noisy = ta.rows_from_tables(census_tables(rows, ta.Gaussian(0.3)), people=30, draws=40)
     assert noisy.certain == ()
-    assert noisy.ranked_by == "fits"
     right, _ = noisy.score(rows).first[10]
     assert right >= 4  # by chance less than one
     assert ta.rows_from_tables(census_tables(rows, ta.Gaussian(0.3))).upper.tolist() == [np.inf] * 700

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
 from typing import Annotated, Literal
@@ -13,8 +13,8 @@ import numpy as np
 from tellall.attack.prove.hidden_cells import HiddenCells, hidden_cells
 from tellall.attack.prove.proof import EFFORT
 from tellall.attack.prove.rows import PublishedCell
-from tellall.core.records import ALWAYS, NOT_WRITTEN, VERSION, Meaning, Record
-from tellall.core.version import __version__, versions
+from tellall.core.made import Made
+from tellall.core.records import ALWAYS, NOT_WRITTEN, Meaning, Record
 from tellall.core.work import Progress
 from tellall.outputs.cell_files import read_cells
 from tellall.people.bands import Bands
@@ -61,13 +61,10 @@ class HiddenValue(Record):
 
 
 @dataclass(frozen=True, kw_only=True)
-class HiddenFound(Record):
+class HiddenFound(Made):
     """How near anybody comes to each withheld value of some tables."""
 
-    schema_version: Annotated[Literal[2], ALWAYS] = VERSION
     document: Annotated[Literal["hidden"], ALWAYS] = "hidden"
-    tellall: Annotated[str, ALWAYS] = __version__
-    versions: Annotated[dict[str, str], ALWAYS] = field(default_factory=versions)
     files: tuple[str, ...]
     status: Annotated[str, Meaning("How the search ended.")]
     status_codes: Annotated[tuple[str, ...], Meaning("Why it is not settled, by codes.")]

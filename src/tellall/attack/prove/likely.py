@@ -95,12 +95,11 @@ def random_starts(model: Array, draws: int, rng: np.random.Generator) -> Array:
 
 def share_of_solutions(
     joint: Joint, found: Ranges, model: Array, draws: int, rng: np.random.Generator
-) -> tuple[Array, str]:
-    """Returns, for each row, the share of random solutions that hold it, and what the shares are of.
+) -> Array:
+    """Returns, for each row, the share of random solutions that hold it.
 
-    They are of "solutions" if every draw has all tables. They are of "fits" if some tables have unbounded
-    noise: each draw comes as near as it can to one draw of the tables before the noise. With "model", some or
-    all shares are the model's own, since no draws were found for these rows or there are too many to search.
+    A solution has all tables. If some tables have unbounded noise, each draw comes as near as it can to one
+    draw of the tables before the noise. Shares are the model's own for rows of which no draws were found.
 
     Notes
     -----
@@ -113,14 +112,11 @@ def share_of_solutions(
     share = np.where(found.lower > 0, 1.0, np.where(found.upper > 0, 1 - np.exp(-model), 0.0))
     if soft.any():
         return _from_fits(joint, found, share, starts, np.flatnonzero(soft), rng)
-    kind = "solutions"
     for part, place in found.parts:
         solutions = _solutions(part, starts[:, place], rng)
         if len(solutions):
             share[place] = (np.array(solutions) > 0).mean(axis=0)
-        else:
-            kind = "model"
-    return share, kind
+    return share
 
 
 def _solutions(part: Component, starts: Array, rng: np.random.Generator) -> Sequence[Array]:
@@ -141,11 +137,11 @@ def _solutions(part: Component, starts: Array, rng: np.random.Generator) -> Sequ
 
 def _from_fits(
     joint: Joint, found: Ranges, share: Array, starts: Array, soft: IntArray, rng: np.random.Generator
-) -> tuple[Array, str]:
+) -> Array:
     """Returns the shares among draws that come nearest to noisy tables, each with its own draw of noise."""
     certain, open_ = joint.certain, np.flatnonzero(found.lower < found.upper)
     if not open_.size:  # other tables settle every row
-        return share, "fits"
+        return share
     hard = np.flatnonzero(np.isfinite(certain.high))
     rows = np.concatenate([hard, soft])
     matrix = certain.operator.to_sparse()
@@ -155,7 +151,7 @@ def _from_fits(
     part = Component(matrix[rows][:, open_], none, none, lower, upper, (), open_, rows)
     walker = Walker(part, rng)
     if not walker.able:
-        return share, "model"
+        return share
     noise = rng.normal(size=(len(starts), soft.size)) * joint.spread[soft]
     drawn = np.maximum(np.rint(joint.target[soft] - noise), 0.0)
     ends: list[npt.NDArray[np.floating]] = []
@@ -163,4 +159,4 @@ def _from_fits(
         ends.append(np.hstack([np.tile(side[hard], (len(starts), 1)), drawn]) - held)
     nearest, _ = walker.mend(np.clip(starts[:, open_], lower, upper), None, (ends[0], ends[1]))
     share[open_] = (nearest > 0).mean(axis=0)
-    return share, "fits"
+    return share

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -12,8 +12,8 @@ from tellall.attack.prove.row_areas import AreaRows, rows_by_area
 from tellall.attack.prove.rows import DRAWS, PublishedCell, join_releases
 from tellall.core.errors import invalid
 from tellall.core.jobs import Workers
-from tellall.core.records import ALWAYS, NOT_WRITTEN, VERSION, Meaning, Record
-from tellall.core.version import __version__, versions
+from tellall.core.made import Made
+from tellall.core.records import ALWAYS, NOT_WRITTEN, Meaning, Record
 from tellall.core.work import Progress
 from tellall.evidence.count_tables import CountTable
 from tellall.evidence.joint import Joint
@@ -126,13 +126,10 @@ class NamedRows(Record):
 
 
 @dataclass(frozen=True, kw_only=True)
-class RowsFound(Record):
+class RowsFound(Made):
     """What published tables say on their own, without any row."""
 
-    schema_version: Annotated[Literal[2], ALWAYS] = VERSION
     document: Annotated[Literal["rows"], ALWAYS] = "rows"
-    tellall: Annotated[str, ALWAYS] = __version__
-    versions: Annotated[dict[str, str], ALWAYS] = field(default_factory=versions)
     seed: Annotated[int, Meaning(least=0)]
     files: tuple[str, ...]
     by: Annotated[str | None, Meaning("The column whose values are the areas.")]

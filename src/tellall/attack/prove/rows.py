@@ -216,29 +216,24 @@ class PossibleRows:
         return tuple(cells)
 
     @cached_property
-    def _ranked(self) -> tuple[IntArray, Array, Array, str]:
-        """Rows that can occur, in order; shares and model chances of all rows; what the shares are of."""
+    def _ranked(self) -> tuple[IntArray, Array, Array]:
+        """Rows that can occur, in order; shares and model chances of all rows."""
         model = maximum_entropy(self.joint)
         rng = np.random.default_rng(self.seed)
-        share, kind = share_of_solutions(self.joint, self.found, model, self.draws, rng)
+        share = share_of_solutions(self.joint, self.found, model, self.draws, rng)
         baseline = -np.expm1(-model)
         possible = np.flatnonzero(self.upper > 0)
         order = np.lexsort((possible, -baseline[possible], -share[possible], self.lower[possible] <= 0))
-        return possible[order], share, baseline, kind
+        return possible[order], share, baseline
 
     @property
     def likely(self) -> tuple[LikelyRow, ...]:
         if self.found.empty:
             return ()
-        at, share, baseline, _ = self._ranked
+        at, share, baseline = self._ranked
         at = at[:_MOST_LISTED]
         listed = zip(self.rows[at].tolist(), share[at].tolist(), baseline[at].tolist(), strict=True)
         return tuple(LikelyRow(tuple(row), *chances) for row, *chances in listed)
-
-    @property
-    def ranked_by(self) -> str:
-        """What ``likely`` counts: "solutions", "fits" to noisy tables, or the "model" alone."""
-        return "model" if self.found.empty else self._ranked[3]
 
     def named(self, row: Sequence[int]) -> dict[str, str]:
         """The value of each column in a row."""
@@ -255,7 +250,7 @@ class PossibleRows:
         present = counts > 0
         first: dict[int, tuple[int, int]] = {}
         if not self.found.empty:
-            order, _, baseline, _ = self._ranked
+            order, _, baseline = self._ranked
             by_model = order[np.lexsort((order, -baseline[order]))]
             for k in _FIRST:
                 first[k] = int(present[order[:k]].sum()), int(present[by_model[:k]].sum())

@@ -233,18 +233,6 @@ class Risk(InNotebook):
         sure = self.right & self._surer(LEVELS[0]) & (self._expected >= _KNOWN) & (self._proved == "")
         return self._by_value((self._proved == "known") | sure)
 
-    @property
-    def exposed_by_value(self) -> dict[str, int]:
-        """The people exposed at confidence 0.95, by the value of their secret."""
-        return self._by_value(self.exposed_people())
-
-    def exposed_within(self, tolerance: float) -> int:
-        """How many real secrets the attack knows to within the tolerance and no baseline does."""
-        if not tolerance >= 0:
-            raise invalid("tolerance", "zero or more", tolerance)
-        nearest = np.min(list(self._baseline_off.values()), axis=0)
-        return int(((self._off <= tolerance) & (nearest > tolerance)).sum())
-
     def named(self, level: float = LEVELS[0], value: int = 1) -> tuple[int, int]:
         """How many are said with this confidence to have this value, and how many of those do."""
         said = (self._guess == value) & (self._confidence >= level)

@@ -40,11 +40,6 @@ class SingularValues(Record):
     steps: int = 0  # products with A and Aᵀ; zero if the matrix was formed
 
     @property
-    def largest_error(self) -> float:
-        """How far `largest` can be off."""
-        return max(abs(end - self.largest) for end in self.largest_interval)
-
-    @property
     def least_error(self) -> float:
         """How far `least` can be off."""
         return max(abs(end - self.least) for end in self.least_interval)

@@ -73,7 +73,7 @@ def second():
         data = private_ols.load("diabetes patients", ".")
     cases = [*private_ols._trade_off(private_ols.figure_2(data, 1.0, [30, 700, 8000]))]
     cases += private_ols.choices(data, [1.0], [30, 700, 8000])
-    return filled(private_ols.CLAIMS, cases)
+    return filled(private_ols.PAPER.claims, cases)
 
 
 def test_figure_2_by_variance_is_not_reproduced(second):
@@ -126,8 +126,8 @@ def test_proposition_4_20_holds_and_b_1_is_a_gap_of_one_line(tmp_path):
 def test_a_table_is_run_alone_and_stands_beside_the_paper_s(tmp_path, monkeypatch):
     from tellall.papers import regression_noise, regression_noise_experiments
 
-    effort = {**regression_noise._EFFORT, "variant_repeats": (10, 10)}
-    monkeypatch.setattr(regression_noise, "_EFFORT", effort)
+    effort = {**regression_noise.EFFORT, "variant_repeats": (10, 10)}
+    monkeypatch.setattr(regression_noise, "EFFORT", effort)
     for name in ("fair", "trade_off", "logistic_sizes", "logistic_noise"):
         if name != "trade_off":  # Table 3 is also about the attacker who knows of the noise
             monkeypatch.setattr(regression_noise_experiments, name, None)

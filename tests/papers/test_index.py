@@ -10,9 +10,8 @@ from tests.conftest import SHARED
 from tests.report.pages import Tags
 
 from tellall.papers import linear_attacks
-from tellall.papers.claims import Claim, Numbered, Paper, at_most, objects_in, refuted
+from tellall.papers.claims import Claim, Numbered, Paper, objects_in
 from tellall.report.paper_page import render
-from tellall.report.paper_words import MEANINGS
 
 PAPERS = {
     name: import_module(f"tellall.papers.{name.replace('-', '_')}").PAPER
@@ -56,11 +55,6 @@ def numbered(paper):
     return [one for one in paper.index if isinstance(one, Numbered)]
 
 
-def wheres(claim):
-    """Where a claim stands."""
-    return [claim.where]
-
-
 @pytest.mark.parametrize("name", PAPERS)
 def test_the_index_names_every_numbered_object_once(name):
     names = [one.number for one in numbered(PAPERS[name])]
@@ -81,7 +75,7 @@ def test_the_recorded_names_are_those_of_the_text(name):
 def test_shares_are_written_with_a_space_before_the_sign(name):
     """So are those that templates fill in, and those of texts that an experiment writes."""
     paper = PAPERS[name]
-    texts = [text for claim in paper.claims for text in (claim.what, claim.says, claim.tested, claim.ours)]
+    texts = [text for claim in paper.claims for text in (claim.what, claim.paper, claim.tested, claim.ours)]
     assert not [text for text in (*texts, *paper.notes) if re.search(r"\d%(?!\})", text)]
     folder = Path(linear_attacks.__file__).parent
     for path in folder.glob(f"{name.split('-')[0]}*.py"):
@@ -94,10 +88,9 @@ def test_every_claim_stands_somewhere_in_its_paper(name):
     paper = PAPERS[name]
     places = {one if isinstance(one, str) else one.number for one in paper.index}
     for claim in paper.claims:
-        for where in wheres(claim):
-            assert objects_in(where)[0] in places, (claim.key, where)
-            for part in objects_in(where):
-                assert part in places or re.fullmatch(r"E-[A-Z]{2}-\d+|note \d+", part), (claim.key, part)
+        assert objects_in(claim.where)[0] in places, claim.key
+        for part in objects_in(claim.where):
+            assert part in places or re.fullmatch(r"E-[A-Z]{2}-\d+|note \d+", part), (claim.key, part)
 
 
 @pytest.mark.parametrize("name", PAPERS)
@@ -107,31 +100,21 @@ def test_every_object_is_tried_or_says_why_not(name):
     tried = {
         part
         for claim in paper.claims
-        if claim.verdict not in ("our own addition", "not tried")
-        for where in wheres(claim)
-        for part in objects_in(where)
+        if claim.kind not in ("", "not tried")
+        for part in objects_in(claim.where)
     }
-    said = {part for one in paper.claims if one.verdict == "not tried" for part in objects_in(one.where)}
+    said = {part for one in paper.claims if one.kind == "not tried" for part in objects_in(one.where)}
     for one in numbered(paper):
         assert one.says
         assert bool(one.why) != (one.number in tried | said), one.number
-
-
-def possible(claim):
-    """Every verdict that a claim can be given."""
-    if isinstance(claim.verdict, str):
-        return {claim.verdict}
-    cells = getattr(claim.verdict, "__closure__", None) or ()
-    depends = {"wording"} if "flips" in getattr(claim.verdict, "__qualname__", "") else set()
-    return depends | {cell.cell_contents for cell in cells if cell.cell_contents in MEANINGS}
 
 
 @pytest.mark.parametrize("name", PAPERS)
 def test_nothing_is_called_false_without_a_counterexample_beside_it(name):
     """The claim gives the paper's words, and what we found holds a number; an erratum explains it."""
     for claim in PAPERS[name].claims:
-        if "false as worded" in possible(claim):
-            assert claim.says, claim.key
+        if "false as worded" in claim.possible:
+            assert claim.paper, claim.key
             assert "{" in claim.ours, claim.key
             assert "{shown}" not in claim.ours, claim.key  # a sentence, not a bare number
             assert re.search(r"E-[A-Z]{2}-\d+", claim.where), claim.key
@@ -142,7 +125,7 @@ def test_nothing_is_called_false_without_a_counterexample_beside_it(name):
 def test_a_page_calls_nothing_wrong_in_other_words(name):
     """Only the verdict says it; a note that does would need its own counterexample."""
     paper = PAPERS[name]
-    for text in (*paper.notes, *(f"{one.what} {one.says} {one.ours}" for one in paper.claims)):
+    for text in (*paper.notes, *(f"{one.what} {one.paper} {one.ours}" for one in paper.claims)):
         assert not re.search(r"\b(is|are) (wrong|false|incorrect)\b", text), text
 
 
@@ -158,9 +141,9 @@ def test_statements_and_objects_are_in_the_paper_s_order_and_the_gravest_verdict
         "t",
         "r",
         (
-            Claim("late", "late", "Thm. 2", "s", "t", verdict=at_most(1.0)),
-            Claim("early", "early", "Lemma 1, Thm. 2", "s", "t", verdict=refuted("constant")),
-            Claim("far", "far", "Thm. 2", "s", "t", verdict=at_most(1.0), asymptotic=True),
+            Claim("late", "late", "Thm. 2", "s", kind="at most 1"),
+            Claim("early", "early", "Lemma 1, Thm. 2", "s", kind="constant"),
+            Claim("far", "far", "Thm. 2", "s", kind="at most 1 within our range"),
             Claim("ours", "ours", "Fig. 1"),
         ),
         (),

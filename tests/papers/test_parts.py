@@ -18,7 +18,7 @@ from tellall.papers import (
 from tellall.papers.claims import PaperPart, run_parts
 from tellall.report.paper_page import render
 
-EFFORT = {name: quick for name, (quick, _) in linear_reconstruction._EFFORT.items()}
+EFFORT = {name: quick for name, (quick, _) in linear_reconstruction.PAPER.effort.items()}
 EFFORT |= {"bound_people": 60, "bound_runs": 2, "low_rank_runs": 7}
 SHORT = {
     "linear-reconstruction": (
@@ -62,7 +62,7 @@ def test_short_parts_have_their_verdicts(name):
 
 def test_strong_distributions_and_soundness_of_tracing():
     rng = np.random.default_rng(0)
-    cases = [*robust_tracing._strengths(rng, 2), *robust_tracing._soundness(rng, 2)]
+    cases = [*robust_tracing._strengths(2, rng), *robust_tracing._soundness(2, rng)]
     statements = judged(robust_tracing.PAPER, (), cases)
     assert len(statements) >= 5
     assert {one.verdict for one in statements} <= {"holds", "our own addition"}

@@ -14,7 +14,7 @@ import tellall as ta
 from tellall.papers import private_ols
 from tellall.papers.claims import Paper, filled
 from tellall.papers.private_ols import (
-    CLAIMS,
+    PAPER,
     PaperData,
     _black_box,
     _trade_off,
@@ -57,7 +57,9 @@ def test_baselines(small: PaperData) -> None:
     """Each is as far off as its method says; no sketch of 150 rows keeps (0.01, 1/150) here."""
     from tellall.papers.private_ols_baselines import baselines
 
-    first, second = filled(CLAIMS, baselines(small.name, small.features, small.response, (0.01, 1.0)))
+    first, second = filled(
+        PAPER.claims, baselines(small.name, small.features, small.response, promises=(0.01, 1.0))
+    )
     assert "no sketch keeps it" in first.ours
     x, y = small.features, small.response
     x = np.column_stack([x[:, 0], (x[:, 1:] - x[:, 1:].min(axis=0)) / np.ptp(x[:, 1:], axis=0)])
@@ -110,7 +112,8 @@ def test_the_trade_off_is_judged_on_both_scales(gaussian, unit, verdict) -> None
         "projected_variance": (0.1, 0.1),
         "projected": (0.0, 0.0),
     }
-    one, _, by_variance, by_error, _ = filled(CLAIMS, _trade_off(two))
+    found = {one.claim: one for one in reversed(filled(PAPER.claims, _trade_off(two)))}
+    one, by_variance, by_error = (found[key] for key in ("noise", "projection, variance", "projection"))
     assert one.verdict == verdict
     assert ("from 40 rows on" in one.ours) == (unit == (1, 3))
     assert (by_variance.verdict, by_error.verdict) == ("not reproduced", "holds")
@@ -187,7 +190,7 @@ def test_the_page(small: PaperData) -> None:
     grown = list(growth(small, 30, 0.2, 0.5, 2))
     assert {case["part"] for _, case in grown} == {75}
     cases = [*_trade_off(two), *_black_box(three), *grown]
-    paper = Paper("private-ols", "title", "reference", CLAIMS, ())
+    paper = Paper("private-ols", "title", "reference", PAPER.claims, ())
     result = paper.rerun(figures([two], [three]), cases, None, True)
     json.dumps(result.as_json(), allow_nan=False)  # fails if a number is none
     page = render(result)

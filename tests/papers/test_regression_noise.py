@@ -17,7 +17,7 @@ from tests.report.pages import Tags, refuses_the_world
 from tellall import InvalidInput, coefficient_utility
 from tellall.papers import regression_noise
 from tellall.papers.claims import filled
-from tellall.papers.regression_noise import CLAIMS, cases, equal_utility, growth, rerun, stops_at, table_3
+from tellall.papers.regression_noise import PAPER, cases, equal_utility, growth, rerun, stops_at, table_3
 from tellall.papers.regression_noise_attack import (
     FAMILIES,
     PREPARATIONS,
@@ -270,7 +270,7 @@ def test_the_whole_page_on_the_stand_in(
     patients: RegressionData, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(regression_noise, "_EFFORT", {name: (one, one) for name, one in SMALL.items()})
+    monkeypatch.setattr(regression_noise, "EFFORT", {name: (one, one) for name, one in SMALL.items()})
     found = rerun(rng=0)
     assert "diabetes" in found.notes[0]
     verdicts = {one.what: one.verdict for one in found.statements}
@@ -289,7 +289,7 @@ def test_the_whole_page_on_the_stand_in(
     refuses_the_world(page)
     assert len(found.figures) == 8
     without = {**SMALL, "known": (), "logistic_known": ()}
-    monkeypatch.setattr(regression_noise, "_EFFORT", {name: (one, one) for name, one in without.items()})
+    monkeypatch.setattr(regression_noise, "EFFORT", {name: (one, one) for name, one in without.items()})
     again = rerun(rng=0)  # the baselines come last but for the bits, so what is before them is the same
     assert again.details == found.details
     assert again.figures[1:6] == found.figures[1:6]
@@ -338,7 +338,7 @@ def test_the_statements_on_the_paper_s_data(counties: RegressionData) -> None:
     effort = {**SMALL, "fair_samples": 60, "fair_draws": 50, "known": (), "logistic_known": ()}
     found = Everything(counties, effort, np.random.default_rng(0))
     verdicts: dict[str, set[str]] = {}
-    for one in filled(CLAIMS, cases(found)):
+    for one in filled(PAPER.claims, cases(found)):
         verdicts.setdefault(one.what, set()).add(one.verdict)
     expected = {
         "exact recovery up to n = d + 1 = 28 records": "holds",

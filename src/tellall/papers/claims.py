@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property, partial
 from string import Formatter
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -29,20 +31,14 @@ __all__ = [
     "PaperPart",
     "Progress",
     "Tell",
-    "at_least",
-    "at_most",
     "attributes_for",
     "binomial",
     "case_of",
     "counter",
     "filled",
-    "flips",
-    "holds_if",
     "interval_series",
     "mean_of",
-    "mended",
     "objects_in",
-    "refuted",
     "run_parts",
     "share_of",
 ]
@@ -50,9 +46,22 @@ __all__ = [
 Array = npt.NDArray[np.floating[Any]]
 Case = Mapping[str, Any]
 NamedCase = tuple[str, Case]
-Rule = Callable[[Case], PaperVerdict]
 Found = tuple[Iterable[Figure], Iterable[NamedCase]]
 _SLACK = 1e-12
+_KIND = re.compile(
+    "(?P<rule>at least|at most|holds if|by choice, else|) ?"
+    "(?P<name>.*?)(?P<within> within our range)?(?P<own> on its own data)?"
+)
+_MENDED: Mapping[str, PaperVerdict] = {  # what may stand alone, or behind "by choice, else"
+    "": "our own addition",
+    "not tried": "not tried",
+    "false as worded": "false as worded",
+    "constant": "constant",
+    "gap in the proof": "gap in the proof",
+    "wording": "wording",
+    "copy": "copy",
+    "not reproduced": "not reproduced",
+}
 
 
 def binomial(successes: Any, trials: int, chance: float) -> Any:
@@ -77,63 +86,8 @@ class Joined(tuple[float, ...]):
 
 
 @dataclass(frozen=True)
-class Limit:
-    """Holds where the value of a case is on the right side of a bound.
-
-    The bound is a number, or the name of one in the case; `sign` is 1 for "at least", −1 for "at most".
-    """
-
-    bound: float | str
-    sign: int
-
-    def of(self, case: Case) -> float:
-        """The bound in this case."""
-        return float(case[self.bound] if isinstance(self.bound, str) else self.bound)
-
-    def __call__(self, case: Case) -> PaperVerdict:
-        return "holds" if self.sign * (case["value"] - self.of(case)) >= -_SLACK else "not reproduced"
-
-
-def at_least(bound: float | str) -> Limit:
-    """Holds where the value is at or above the bound."""
-    return Limit(bound, 1)
-
-
-def at_most(bound: float | str) -> Limit:
-    """Holds where the value is at or below the bound."""
-    return Limit(bound, -1)
-
-
-def holds_if(name: str) -> Rule:
-    """Holds where the case says so under this name."""
-    return lambda case: "holds" if case[name] else "not reproduced"
-
-
-def mended(word: Literal["gap in the proof", "wording", "copy"]) -> Rule:
-    """The verdict on a correction that leaves the statement alone: a gap, loose words, perhaps a misprint."""
-    if word not in ("gap in the proof", "wording", "copy"):
-        raise invalid("word", "a gap, wording or copy; what a counterexample breaks is refuted", word)
-    return lambda case: "holds" if case.get("printed") else word if case["mended"] else "not reproduced"
-
-
-def refuted(word: Literal["false as worded", "constant"] = "false as worded") -> Rule:
-    """The verdict where a counterexample breaks the statement as printed, and `ours` shows it.
-
-    It is a matter of a constant where another number in the same statement mends it, which `ours` names.
-    """
-    if word not in ("false as worded", "constant"):
-        raise invalid("word", "false as worded, or constant", word)
-    return lambda case: "holds" if case.get("printed") else word if case["mended"] else "not reproduced"
-
-
-def flips(otherwise: PaperVerdict) -> Rule:
-    """For a choice that the paper leaves open: "holds" whatever is chosen, "wording" where it depends."""
-    return lambda case: "holds" if case["always"] else "wording" if case["sometimes"] else otherwise
-
-
-@dataclass(frozen=True)
 class Claim:
-    """One row of a paper's table of claims.
+    """One row of a paper's table of claims, as its file has it.
 
     Every text is a template that is filled in from the case an experiment reports: "n = {n:,}" or, as pages
     write numbers, "{value!n}". `{shown}` is the value with its interval.
@@ -144,60 +98,123 @@ class Claim:
         The name under which the experiments report; each case they report becomes one statement.
     what, where
         The claim in a few words, and its number in the paper.
-    says
+    paper
         What the paper says, in its words and with its numbers; empty for our own additions. Numbers that are
         filled in have names that begin with "paper".
+    run
+        The experiment that reports on it, by the name of its function.
     tested
         How it was tested.
     ours
         What we found.
-    verdict
-        A word, or a rule that gives one from the case.
-    asymptotic
-        The paper gives no sizes or constants, so "holds" is said of the sizes and bars tried only.
-    own_data
-        It is about the paper's own data: on other data it was not tried.
+    kind
+        The verdict, or how it follows from the case: "at least 0.95", "at most bound" (a number of the case
+        or of the settings), "holds if close" (what the case says under that name); a correction ("false as
+        worded", "constant", "gap in the proof", "wording", "copy"), which the case's `mended` confirms; "by
+        choice, else constant" for a choice that the paper leaves open: "holds" whatever is chosen, "wording"
+        where it depends. It may end with " within our range", where the paper gives no sizes or constants, so
+        that "holds" is said of the sizes and bars tried only; and with " on its own data", where it is about
+        the paper's data, so that on other data it was not tried. Empty for our own additions.
+    settings
+        Numbers that texts, kinds and experiments of the paper share.
     """
 
     key: str
     what: str
     where: str
-    says: str = ""
+    paper: str = ""
+    run: str = ""
     tested: str = ""
     ours: str = "{shown}"
-    verdict: PaperVerdict | Rule = "our own addition"
-    asymptotic: bool = False
-    own_data: bool = False
+    kind: str = ""
+    settings: Case = field(default_factory=dict, compare=False)
 
     def __post_init__(self) -> None:
-        for _, field, _, _ in Formatter().parse(self.says):
-            if field and not field.startswith("paper"):
-                raise invalid("says", "the paper's words and numbers, in fields named paper…", field)
+        for _, name, _, _ in Formatter().parse(self.paper):
+            if name and not name.startswith("paper"):
+                raise invalid("paper", "the paper's words and numbers, in fields named paper…", name)
+        words = _MENDED if self._rule == "" else [word for word in _MENDED if word not in ("", "not tried")]
+        if self._rule in ("", "by choice, else") and self._name not in words:
+            raise invalid("kind", f"a rule, or one of {', '.join(filter(None, words))}", self.kind)
+
+    @cached_property
+    def _parts(self) -> re.Match[str]:
+        return cast("re.Match[str]", _KIND.fullmatch(self.kind))
+
+    @property
+    def _rule(self) -> str:
+        return self._parts["rule"]
+
+    @property
+    def _name(self) -> str:
+        return self._parts["name"]
+
+    @property
+    def own_data(self) -> bool:
+        """Whether it is about the paper's own data."""
+        return self._parts["own"] is not None
+
+    @property
+    def asymptotic(self) -> bool:
+        """Whether the paper gives no sizes or constants."""
+        return self._parts["within"] is not None
+
+    @property
+    def possible(self) -> frozenset[PaperVerdict]:
+        """The verdicts that it can be given."""
+        holds: PaperVerdict = "holds within our range" if self.asymptotic else "holds"
+        cases = ({"mended": yes, "always": False, "sometimes": yes} for yes in (True, False))
+        if self._rule == "":
+            return frozenset(map(self.verdict, cases))
+        return frozenset(
+            {holds, *map(self.verdict, cases)} if "choice" in self._rule else {holds, "not reproduced"}
+        )
+
+    def bound(self, case: Case) -> float | None:
+        """What the value of a case is compared with, if anything."""
+        if self._rule not in ("at least", "at most"):
+            return case.get("bound")
+        known = {**self.settings, **case}
+        return float(known.get(self._name, self._name))
+
+    def verdict(self, case: Case, *, other_data: bool = False) -> PaperVerdict:
+        """The verdict on one case."""
+        if other_data and self.own_data:
+            return "not tried (other data)"
+        found = self._found(case)
+        return "holds within our range" if self.asymptotic and found == "holds" else found
+
+    def _found(self, case: Case) -> PaperVerdict:
+        match self._rule:
+            case "":
+                fixed = self._name in ("", "not tried") or case["mended"]
+                return _MENDED[self._name] if fixed else "not reproduced"
+            case "by choice, else":
+                return "holds" if case["always"] else "wording" if case["sometimes"] else _MENDED[self._name]
+            case "holds if":
+                fine = bool(case[self._name])
+            case side:
+                sign = 1 if side == "at least" else -1
+                fine = sign * (case["value"] - (self.bound(case) or 0.0)) >= -_SLACK
+        return "holds" if fine else "not reproduced"
 
     def judged(self, case: Case, *, other_data: bool = False) -> Statement:
         """The statement for one case.
 
         Examples
         --------
-        >>> row = Claim("k", "soundness", "Prop. 2", "at most δ", "n = {n}", verdict=at_most(0.05))
+        >>> row = Claim("k", "soundness", "Prop. 2", "at most δ", tested="n = {n}", kind="at most 0.05")
         >>> print(row.judged({"value": 0.01, "n": 10}))
         holds                   soundness (Prop. 2) [n = 10]
                                 ours: 0.01; the paper: at most δ
         """
-        value, interval = case.get("value"), case.get("interval")
-        known = {"shown": _shown(value, interval), **case}
-        what, where, says, tested, ours = (
-            _Words().vformat(part, (), known)
-            for part in (self.what, self.where, self.says, self.tested, self.ours)
-        )
-        verdict = self.verdict if isinstance(self.verdict, str) else self.verdict(case)
-        if self.asymptotic and verdict == "holds":
-            verdict = "holds within our range"
-        if other_data and self.own_data and verdict != "our own addition":
-            verdict = "not tried (other data)"
-        bound = self.verdict.of(case) if isinstance(self.verdict, Limit) else case.get("bound")
+        value, bound, interval = case.get("value"), self.bound(case), case.get("interval")
+        known = {"shown": _shown(value, interval), **self.settings, **case}
+        texts = (self.what, self.where, self.paper, self.tested, self.ours)
+        what, where, paper, tested, ours = (_Words().vformat(text, (), known) for text in texts)
+        verdict = self.verdict(case, other_data=other_data)
         value, bound = (None if one is None else float(one) for one in (value, bound))
-        return Statement(what, where, says, tested, ours, verdict, value, bound, interval, self.key)
+        return Statement(what, where, paper, tested, ours, verdict, value, bound, interval, self.key)
 
 
 @dataclass(frozen=True)
@@ -214,7 +231,9 @@ class Paper:
     """A paper: what it is called, its table of claims, what a reader has to know, and its index.
 
     The index lists every numbered object in the paper's order. Plain words between them are places ("Sec.
-    4.1") that claims name too; they say where such a claim stands.
+    4.1") that claims name too; they say where such a claim stands. `settings` are numbers that texts and
+    experiments share, `effort` the sizes and runs of each experiment, quick and full, and `tables` the
+    paper's own tables.
     """
 
     name: str
@@ -223,6 +242,25 @@ class Paper:
     claims: tuple[Claim, ...]
     notes: tuple[str, ...]
     index: tuple[Numbered | str, ...] = ()
+    settings: Case = field(default_factory=dict)
+    effort: Mapping[str, tuple[Any, Any]] = field(default_factory=dict)
+    tables: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+
+    def part(self, run: Callable[..., Found], *given: Any, work: int = 1) -> PaperPart:
+        """The part that runs an experiment, `run(*given, rng, tell)`, for the claims that name it."""
+        return PaperPart(partial(run, *given), work, self.reported_by(run))
+
+    def reported(self, run: Callable[..., Iterable[NamedCase]], *given: Any, work: int = 1) -> PaperPart:
+        """The part that runs `run(*given, rng)`, an experiment that draws no figures."""
+        return PaperPart(partial(_without_figures, run, given), work, self.reported_by(run))
+
+    def reported_by(self, run: Callable[..., Any]) -> tuple[str, ...]:
+        """The claims that an experiment reports on."""
+        name = run.__name__.lstrip("_")
+        found = tuple(one.key for one in self.claims if one.run == name)
+        if not found:
+            raise invalid("run", "an experiment that some claim names", name)
+        return found
 
     def check_about(self, words: str) -> None:
         """Raises an error before anything is run if the words name no object or place and no erratum."""
@@ -302,6 +340,12 @@ def filled(
     for key, case in cases:
         by_key[key].append(case)
     return tuple(claim.judged(case, other_data=other_data) for claim in claims for case in by_key[claim.key])
+
+
+def _without_figures(
+    run: Callable[..., Iterable[NamedCase]], given: tuple[Any, ...], rng: np.random.Generator, tell: Tell
+) -> Found:
+    return (), run(*given, rng)
 
 
 class PaperPart(NamedTuple):

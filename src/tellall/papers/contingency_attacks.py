@@ -23,6 +23,7 @@ from tellall.papers.claims import (
     interval_series,
     mean_of,
 )
+from tellall.papers.reader import read_paper
 from tellall.report.kit.plot import Axis, Figure, Rule, Series
 
 __all__ = [
@@ -39,8 +40,8 @@ __all__ = [
 ]
 
 Rng = np.random.Generator
-NEARLY_ALL = 0.95  # what we call 1 − o(1) at these sizes
-LITTLE = 0.1  # noise over √n that we call o(√n)
+_SETTINGS = read_paper("contingency-tables").settings
+NEARLY_ALL, LITTLE = _SETTINGS["nearly_all"], _SETTINGS["little"]
 _NOISE = Axis("noise σ / √n", log=True)
 _SHARE = Axis("share of secrets right", low=0.45, high=1.0)
 _RATIOS = (0.05, 0.1, 0.2, 0.3, 0.45, 0.7, 1.0, 1.5, 2.5)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import combinations, combinations_with_replacement, product
 
 import numpy as np
@@ -261,20 +261,4 @@ def vc_dimension(d: int, k: int) -> int:
     return best
 
 
-LOWER_BOUNDS: tuple[tuple[Callable[[Rng], Iterator[NamedCase]], tuple[str, ...]], ...] = (
-    (
-        _noise,
-        ("noise along", "two laws", "two laws, second moments", "one way", "trace", "across", "composition"),
-    ),
-    (
-        _directions,
-        ("directions", "independent lengths", "quadratic", "psd", "exponential", "largest", "chernoff"),
-    ),
-    (
-        _rest,
-        (
-            *("table", "markov", "size-biased", "group", "repeated", "dimension", "transform"),
-            *("dropped constant", "distortion"),
-        ),
-    ),
-)
+LOWER_BOUNDS = (_noise, _directions, _rest)

@@ -16,6 +16,7 @@ from tellall.core.tasks import Failed, Task
 from tellall.core.work import Tell
 from tellall.papers.claims import Found
 from tellall.papers.contingency_attacks import bits_of
+from tellall.papers.reader import read_paper
 from tellall.report.kit.plot import Axis, Figure, Rule, Series
 
 __all__ = [
@@ -26,7 +27,7 @@ __all__ = [
 ]
 
 Rng = np.random.Generator
-ALLOWED = 0.2  # how far from independent entries a median may be, relative
+ALLOWED = read_paper("contingency-tables").settings["tolerance"]
 _DRAWS = 5  # of each size except the huge one
 _STEPS = 36  # of Lanczos, where the Gram matrix is not formed: enough for lower ends within a fifth
 _ASSERTED = {2: 32, 3: 30}  # attributes from which closeness is asserted; with fewer, people are nearly alike

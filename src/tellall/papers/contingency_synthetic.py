@@ -8,11 +8,10 @@ from itertools import combinations, product
 
 import numpy as np
 
-from tellall.papers.claims import Array, Claim, Joined, NamedCase, at_most
+from tellall.papers.claims import Array, Joined, NamedCase
 from tellall.papers.contingency_bounds import vc_dimension
 
 __all__ = [
-    "SYNTHETIC",
     "drawn_with",
     "histograms",
     "synthetic_data",
@@ -22,27 +21,6 @@ Rng = np.random.Generator
 _ATTRIBUTES, _EPSILON = 2, 1.0
 _SIZES = (8, 16, 32, 48)
 _BETA = 0.2
-_HOW = (
-    "exponential weights exp(−εn·off/2) on all databases of {size} rows, off the largest error of a share; "
-    "d = {d}, k = 1 and 2, ε = {epsilon:g}"
-)
-# fmt: off
-SYNTHETIC = (
-    Claim("synthetic privacy", "synthetic data: its privacy", "Thm. A.2", "ε-differentially private",
-          _HOW + ", every database of {n} rows and every neighbour, exactly: the largest loss over ε",
-          verdict=at_most(1.0)),
-    Claim("synthetic use", "synthetic data: how far shares are off", "Thm. A.2, Def. A.1",
-          "(α, β)-useful for n ≥ C(VCDIM · d log(1/α)/(α³ε) + log(1/β)/(εα))",
-          _HOW + ", β = {beta:g}, every database of n = {sizes} rows, exactly: the largest C for which n "
-          "asks, "
-          "where α is what is kept with probability 1 − β on the worst of them; we ask for 8 at most",
-          verdict=at_most(8.0), asymptotic=True),
-    Claim("synthetic error", "synthetic data: the mean squared error, k = {k}", "Prop. A.3, Cor. A.4",
-          "for each conjunction Õ((n² · VCDIM · d/ε)^(2/3))",
-          _HOW + ", exactly, on the worst database of n = {sizes} rows; over (n² · VCDIM · d/ε)^(2/3)",
-          "{values:.3f}; we ask that the last be at most twice the first", at_most("bound"), asymptotic=True),
-)
-# fmt: on
 
 
 def synthetic_data(rng: Rng) -> Iterator[NamedCase]:

@@ -21,7 +21,6 @@ __all__ = [
     "FITTED",
     "GROSS",
     "KINDS",
-    "WHERE",
     "CrowdStatistic",
     "Effort",
     "Experiment",
@@ -50,20 +49,7 @@ _NOISES = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6)  # of √n people
 _RATIOS = (0.25, 0.5, 0.75, 1.0, 1.5, 2.5)  # sets of attributes, of the people
 _SETS = dict.fromkeys(COUNTED, 4) | dict.fromkeys(FITTED, 2)  # a person; the paper asks d ≥ 2n of fits
 _NOISE = 0.1  # where the sets are swept
-WHERE = dict.fromkeys(COUNTED, "Thm. 3.2, Thm. 3.1") | dict.fromkeys(FITTED, "Thm. 4.1")
-WHERE |= {
-    "random subsets": "Sec. 1",
-    "3-way tables": "Sec. 1, Thm. 3.2, Thm. 3.1",
-    "trees' error rates": "Sec. 1",
-    "log-cosh": "Thm. 4.2",
-    "Poisson": "Thm. 4.2",
-    "linear, products": "Sec. 4.1",
-}
-GROSS = {  # what LP decoding is tried on: the claim in a few words, and where it stands
-    "random subsets": ("gross errors: random subsets", "Thm. 2.2"),
-    "xor": ("gross errors: xor", "Thm. 3.3, Thm. 3.1"),
-    "and": ("gross errors at random places: and", "Thm. 3.3, Thm. 3.1"),
-}
+GROSS = ("random subsets", "xor", "and")  # what LP decoding is tried on
 _FRACTIONS = (0.0, 0.05, 0.1, 0.2, 0.3, 0.4)
 _BASE_NOISE = 0.02  # of √n people, on every value, in addition to gross errors
 _HIT = 0.1

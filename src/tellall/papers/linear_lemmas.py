@@ -3,96 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Iterator
 from itertools import product
 from typing import Any
 
 import numpy as np
 
 import tellall as ta
-from tellall.core.work import Tell
-from tellall.papers.claims import Array, Claim, Found, Joined, NamedCase, at_least, at_most, mended
-from tellall.papers.linear_attacks import Effort, Experiment, Rng, coins, equations, lp, random_function
+from tellall.papers.claims import Array, Joined, NamedCase, PaperPart
+from tellall.papers.linear_attacks import Effort, Rng, coins, equations, lp, random_function
+from tellall.papers.reader import read_paper
 
 __all__ = [
-    "LEMMAS",
-    "PARTS",
+    "parts",
 ]
 
+PAPER = read_paper("linear-reconstruction")
 _ROUNDOFF = 1e-9
-_EXACT = at_most(_ROUNDOFF)
 _FLAT = 0.7  # "of the same order": at the largest size at least this share of the smallest size's value
-_GROWN = "d = {sizes}, n = d²/8, median of {runs}; the least by descent from {starts} starts{more}"
-_ORDER = "the least at the largest d is at least {flat:.0%} of that at the smallest"
-# fmt: off
-LEMMAS = (
-    Claim("represents", "the polynomial agrees with the function", "Def. 3", "P(x) = f(x) at every x",
-          "all functions of up to three variables: largest difference", verdict=_EXACT),
-    Claim("linear counts", "counts are linear in the secret", "Claim 1, Def. 5", "Σ_f = Π_f0 1 + Π_f2 s",
-          "{tried} random functions, people and secrets, all pairs: largest difference", verdict=_EXACT),
-    Claim("signed counts", "counts in ±1 form", "Claim 3", "½(Π_g3 1 + Π_g2(2s − 1) + n)",
-          "{tried} random functions, people and secrets, all pairs: largest difference", verdict=_EXACT),
-    Claim("row products", "row products are the row function matrix of “and”", "Def. 6, Def. 5",
-          "Π_h = T ⊙ T",
-          "{tried} random tables: largest difference", verdict=_EXACT),
-    Claim("differences of values", "products of differences", "Prop. 3.6",
-          "Π(δ_j − δ′_j) = c_h Σ (−1)^|I| h(δ(I))",
-          "every non-degenerate function of k = 1, 2, 3 variables and every pair of points: largest "
-          "difference",
-          verdict=_EXACT),
-    Claim("restrictions", "products of signs", "Prop. B.1, Cor. B.2",
-          "φ_1 … φ_k = c_h (Σ (−1)^(k − |I|) P_I + h), the sum over I ≠ [k], the empty set among them",
-          "every non-degenerate function of k = 1, 2, 3 variables and every point: largest difference",
-          verdict=_EXACT),
-    Claim("below root", "‖As‖₁ is never above √m‖As‖", "Def. 2", "by Cauchy and Schwarz, always",
-          "{tried} random matrices and vectors: largest ratio", verdict=at_most(1.0)),
-    Claim("explicit", "LP decoding against Theorem 2.2 with our constants", "Thm. 2.2",
-          "O(β√(mn)/σ) wrong, if at most a share γ(α) of the errors exceeds β",
-          "violations of 16β²m/(σ(α − 2√γ))² in {tried} systems of xor counts, α by search, γ below α²/4",
-          verdict=at_most(0), asymptotic=True),
-    Claim("spread", "‖Ax‖₁ over unit x, independent factors", "Thm. 3.4", "at least C d^k",
-          "uniform entries, " + _GROWN, "‖Ax‖₁/d²: {values:.3f}; " + _ORDER, at_least("bound"),
-          asymptotic=True),
-    Claim("spread of functions", "‖Ax‖₁ over unit x: {name}", "Thm. 3.8", "at least C′ d^k", _GROWN,
-          "‖Ax‖₁/d²: {values:.3f}; " + _ORDER, at_least("bound"), asymptotic=True),
-    Claim("lipschitz", "the gradient of {name}: its slope", "Def. 9",
-          "a constant λ with ‖∂G(x) − ∂G(y)‖ ≤ λ‖x − y‖",
-          "{pairs:,} pairs of coefficients in [−8, 8], x in [−1, 1]: the largest slope against {name}'s λ",
-          "{value:.4f}, λ = {bound:g}", at_most("bound")),
-    Claim("slope", "the bound on the logistic gradient", "Claim 4", "‖XᵀX‖ is a Lipschitz constant",
-          "the largest slope over ‖XᵀX‖, {pairs} pairs of coefficients, 60 people", verdict=at_most(1.0)),
-    Claim("variance", "the variance condition: {name}", "Def. 10",
-          "Var ℓ_2(θ; x) is bounded away from zero for every θ",
-          "x uniform on [−1, 1], |θ| up to {largest:g}: the least variance",
-          verdict=at_least(0.1)),
-    Claim("variance vanishes", "the variance condition: log-cosh", "Def. 10",
-          tested="x uniform on [−1, 1], |θ| up to {largest:g}: the least variance",
-          ours="{value:.3g}: it vanishes as θ grows, so that the condition is met for bounded coefficients "
-          "only"),
-    Claim("weights", "σ_min of the matrix of Theorem 4.2: {name}", "Claim 5", "at least c√d",
-          "fits of random columns, d = 2n, n = {sizes}; σ_min/√d, mean of {draws}: {values:.3f}", _ORDER,
-          at_least("bound"), asymptotic=True),
-    Claim("dependent", "the entries of that matrix are independent", "proof of Thm. 4.2, E-LR-10",
-          "B_2 − E B_2 is a matrix of independent entries (note 16)", "log-cosh, n = {n}, one column",
-          "one person's attribute moved by 1 moves the fit, and with it the entries of all others, by up to "
-          "{value:.2g}; the attack works anyway (rows above)", mended("gap in the proof")),
-    Claim("moved", "‖Rx + z‖ over unit x: {name}", "Lemma D.1", "at least c√d for every fixed z",
-          "uniform entries, d = 2n, n = {sizes}, exact minimum; over √d: {values:.3f}", _ORDER,
-          at_least("bound"), asymptotic=True),
-    Claim("share of errors", "“noise to at most a 1 − γ fraction”", "Thm. 3.3, Thm. 3.1, Thm. 4.1, E-LR-8",
-          "noise to at most a 1 − γ fraction of the entries",
-          "xor, n = {n}, 4n values, none of them with noise, a tenth with an error of 10n",
-          "read literally, gross errors on the others are not allowed. Meant is: small noise on at least a "
-          "1 − γ fraction, the rest anything; so read, {value:.0%} of the bits are right", mended("wording")),
-    Claim("logarithms", "the iterated logarithm at q = 1", "Def. 8, Thm. 3.4",
-          "log_(1) t = max(log t, 1); n ≤ c d^k/log_(q) d",
-          "q = 1, c = 1/4: n = d²/(4 max(ln d, 1)); uniform entries, d = {sizes}, median of {runs}; "
-          "‖Ax‖₁/d² by "
-          "descent from {starts} starts",
-          "{values:.3f}; " + _ORDER, at_least("bound"), asymptotic=True),
-)
-# fmt: on
 
 
 def _all_pairs(table: Array, bits: Array) -> Array:
@@ -368,30 +296,11 @@ def _on_sphere(matrix: Array, z: Array) -> float:
     return float(np.linalg.norm(matrix @ (x / np.linalg.norm(x)) + z))
 
 
-def _reported(
-    run: Callable[[Effort, Rng], Iterator[NamedCase]], effort: Effort, rng: Rng, tell: Tell
-) -> Found:
-    return (), run(effort, rng)
-
-
-PARTS: tuple[tuple[Experiment, int, tuple[str, ...]], ...] = tuple(
-    (partial(_reported, run), 1, keys)
-    for run, keys in (
-        (
-            lambda _, rng: _identities(rng),
-            (
-                *("represents", "linear counts", "signed counts", "row products", "differences of values"),
-                *("restrictions", "below root"),
-            ),
-        ),
-        (lambda _, rng: _decoding(rng), ("explicit",)),
-        (lambda _, rng: _share_of_errors(rng), ("share of errors",)),
-        (lambda effort, rng: _spreads(effort["spread"], rng), ("spread", "spread of functions")),
-        (lambda effort, rng: _logarithms(effort["spread"], rng), ("logarithms",)),
-        (
-            lambda _, rng: _losses(rng),
-            ("lipschitz", "slope", "variance", "variance vanishes", "weights", "dependent"),
-        ),
-        (lambda effort, rng: _random_matrices(effort["moved"], rng), ("moved",)),
-    )
-)
+def parts(effort: Effort) -> list[PaperPart]:
+    """The parts that try the lemmas; they draw no figures."""
+    return [
+        *map(PAPER.reported, (_identities, _decoding, _share_of_errors)),
+        *(PAPER.reported(run, effort["spread"]) for run in (_spreads, _logarithms)),
+        PAPER.reported(_losses),
+        PAPER.reported(_random_matrices, effort["moved"]),
+    ]

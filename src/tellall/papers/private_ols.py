@@ -1,4 +1,4 @@
-"""Privacy-utility tradeoff of OLS with random projections (Lu, Magdon-Ismail, Wei, Zikas): claims and reruns.
+"""Privacy-utility tradeoff of OLS with random projections (Lu, Magdon-Ismail, Wei, Zikas).
 
 Our copy of the paper has no pictures, so its sentences about the figures are compared, not curves.
 """
@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from math import exp, nan, sqrt
 from pathlib import Path
 from typing import Any
@@ -17,15 +16,14 @@ import numpy as np
 import tellall as ta
 from tellall.core.errors import invalid
 from tellall.core.work import Progress, Tell
-from tellall.papers.claims import Array, Claim, Found, NamedCase, Paper, PaperPart, flips, holds_if, run_parts
-from tellall.papers.private_ols_baselines import BASELINES, baselines
-from tellall.papers.private_ols_index import INDEX
-from tellall.papers.private_ols_lemmas import LEMMAS, PARTS
+from tellall.papers.claims import Array, Found, NamedCase, run_parts
+from tellall.papers.private_ols_baselines import baselines
+from tellall.papers.private_ols_lemmas import LEMMAS
+from tellall.papers.reader import read_paper
 from tellall.report.kit.plot import Axis, Figure, Rule, Series
 from tellall.report.paper import PaperRerun
 
 __all__ = [
-    "CLAIMS",
     "PAPER",
     "PaperData",
     "choices",
@@ -38,82 +36,7 @@ __all__ = [
     "scalings",
 ]
 
-_BEST = "ALS (the sketch) has the best privacy-utility trade-off in both cases"
-_DRAWN = (
-    "{data}, sketch of {rows:,} rows, {draws:,} draws to train and {draws:,} to test, on each side; the "
-    "paper's "
-    "were 10,000,000 and 1,000,000"
-)
-_GROWN = "{data}, a random {part:,} of {n:,} records against all"
-# fmt: off
-CLAIMS = (
-    Claim("noise", "the sketch against Gaussian noise of equal error", "Fig. 2, Sec. 5, E-PO-8", _BEST,
-          "{data}, ε = {epsilon:g}, {law}, {count} numbers of rows from {first:,} to {last:,}; columns as "
-          "they "
-          "are, and of unit norm; the paper does not say how they were scaled",
-          "its δ is the smaller at {raw} of {count} errors on columns as they are, at {unit} of {count} on "
-          "unit columns{large}", flips("not reproduced"), own_data=True),
-    Claim("projection, variance", "the sketch against a projection of padded data (RP LS), by variance",
-          "Fig. 2, Sec. 5, E-PO-8", _BEST + ", error being the sum of the variance of each coordinate",
-          "{data}, ε = {epsilon:g}, {count} numbers of rows from {first:,} to {last:,}",
-          "at {beaten} of {count} the projection has the smaller δ and less variance as well, {low:,.0f} to "
-          "{high:,.0f} times less: it answers nearly 0", holds_if("unbeaten"), own_data=True),
-    Claim("projection", "the same by mean squared error",
-          "Fig. 2, Sec. 5, E-PO-8", _BEST, "{data}, ε = {epsilon:g}, {first} to {last:,} rows; bias included",
-          "the projection's error is {least!n} or more, where always answering 0 has {nothing!n}; the sketch "
-          "goes down to {error!n}", holds_if("useless"), own_data=True),
-    Claim("growth", "more records, better privacy and utility: {method}", "Sec. 5",
-          "the larger the dataset, the better privacy and utility for ALS and Gaussian LS",
-          _GROWN + "; {how}",
-          "δ {bound!n} and error {few!n} with a part, {value!n} and {many!n} with all", holds_if("better"),
-          own_data=True),
-    Claim("constant error", "the error of RP LS does not depend on the number of records", "Sec. 5",
-          "RP LS's utility is not dependent on the database size", _GROWN,
-          "error {few!n} with a part, {all!n} with all", holds_if("same"), own_data=True),
-    Claim("below", "the black box stays below the theory", "Fig. 3",
-          "the empirical estimate converges to the theoretical one from below", _DRAWN,
-          "{above} of {points} lower bounds (99 % for all together) exceed the exact δ",
-          holds_if("from_below"), own_data=True),
-    Claim("recovered", "the black box recovers the profile", "Fig. 3",
-          "the theoretical DP-spectrum is recovered from the empirical black box", _DRAWN,
-          "estimates differ from the exact δ by {apart!n} at most, {word} five standard errors",
-          holds_if("near"), own_data=True),
-    Claim("limit", "the normal limit for a finite sketch", "Lemma 1",
-          "the output is normal as the sketch grows",
-          "{data}, ε = {epsilon:g}; the exact law is a Student t",
-          "its δ is {few:.3g} × the exact one at {first} rows, {many:.6g} × at {last:,}; we ask for 1 within "
-          "a hundredth", holds_if("reached"), asymptotic=True),
-    Claim("choices", "the sketch against Gaussian noise in every scaling", "Fig. 2, Sec. 5, E-PO-8", _BEST,
-          "{data}, ε = {epsilon:g}, exact law, {count} numbers of rows from {first:,} to {last:,}; every "
-          "scaling that is usual", "its δ is the smaller at {said}", flips("not reproduced"), own_data=True),
-    *BASELINES,
-    *LEMMAS,
-)
-# fmt: on
-PAPER = Paper(
-    "private-ols",
-    "Privacy-utility tradeoff of OLS with random projections",
-    "Lu, Magdon-Ismail, Wei, Zikas",
-    CLAIMS,
-    (
-        "Our copy of the paper is text without its pictures, so its sentences about the figures are "
-        "compared, "
-        "not curves; the ε and the numbers of rows of Figure 2 are not in the text and are ours.",
-        "Neighbours: one row zeroed. Every δ is that of the worst record, in the worse direction.",
-        "Noise is the same for every coefficient, so its privacy at a given error depends on the scale of "
-        "the columns; the sketch's δ does not. Hence both scales are tried.",
-        "Error is the expected squared distance from the exact coefficients, bias included, unless said "
-        "otherwise; the paper's words are “the sum of the variance of each coordinate”, which leaves bias "
-        "out. "
-        "For the sketch and for noise both are the same. An error above ‖x‖² is worse than always "
-        "answering 0.",
-        "Projected least squares is padded for (ε, 1/n) by the exact minimum (E-PO-3) with the largest row "
-        "norm as its bound, as in the paper, which makes the bound itself not private.",
-    ),
-    INDEX,
-)
-
-
+PAPER = read_paper("private-ols")
 _FLOOR = 1e-10  # a δ below this is off the chart
 _SAME = 0.1  # "does not depend on the size": within a tenth
 _FINE = 81  # points of a curve that is drawn
@@ -177,31 +100,23 @@ def rerun(
     twos: list[dict[str, Any]] = []
     threes: list[dict[str, Any]] = []
 
-    def second(index: int, stream: np.random.Generator, tell: Tell) -> Found:
+    def trade_offs(index: int, stream: np.random.Generator, tell: Tell) -> Found:
         two, cases = trade_off(sets[index], plans[index], quick=quick)
         twos.append(two)
         return (), cases
 
-    def third(index: int, stream: np.random.Generator, tell: Tell) -> Found:
+    def black_boxes(index: int, stream: np.random.Generator, tell: Tell) -> Found:
         three = black_box(sets[index], plans[index], stream, quick=quick)
         threes.append(three)
         return (), _black_box(three)
 
-    def grown(stream: np.random.Generator, tell: Tell) -> Found:
-        return (), growth(sets[0], plans[0].grown, plans[0].epsilon, plans[0].share, stream)
-
-    def others(index: int, stream: np.random.Generator, tell: Tell) -> Found:
-        data = sets[index]
-        return (), baselines(data.name, data.features, data.response)
-
-    compared = ("noise", "projection", "projection, variance", "limit", "choices")
     places = range(len(plans))
     parts = [
-        *(PaperPart(partial(second, index), 5, compared) for index in places),
-        *(PaperPart(partial(third, index), 5, ("below", "recovered")) for index in places),
-        PaperPart(grown, 1, ("growth", "constant error")),
-        *PARTS,
-        *(PaperPart(partial(others, index), 3, ("baselines",)) for index in places),
+        *(PAPER.part(trade_offs, index, work=5) for index in places),
+        *(PAPER.part(black_boxes, index, work=5) for index in places),
+        PAPER.reported(growth, sets[0], plans[0].grown, plans[0].epsilon, plans[0].share),
+        *map(PAPER.reported, LEMMAS),
+        *(PAPER.reported(baselines, one.name, one.features, one.response, work=3) for one in sets),
     ]
     _, cases = run_parts(parts, rng, progress, PAPER.keys_about(about))
     other = plans != _PLANS

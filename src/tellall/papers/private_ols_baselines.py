@@ -8,24 +8,13 @@ from math import isfinite, sqrt
 import numpy as np
 
 import tellall as ta
-from tellall.papers.claims import Array, Claim, NamedCase
+from tellall.papers.claims import Array, NamedCase
 
 __all__ = [
-    "BASELINES",
     "baselines",
 ]
 
 _PROMISES = (0.01, 1.0)
-# fmt: off
-BASELINES = (
-    Claim("baselines", "private least squares of the papers it cites, at one promise", "Sec. 5",
-          tested="{data}, (ε, δ) = ({epsilon:g}, {delta:.3g}); columns and response from 0 to 1, their "
-          "ranges taken as public, row bound √{columns}; each method with the least noise that keeps the "
-          "promise: expected squared error; always answering 0 has {nothing:.3g}",
-          ours="{said}; sketch and Gaussian noise promise for these data, the others for all within the "
-          "bound"),
-)
-# fmt: on
 _NAMES = {
     "SketchedLeastSquares": "sketch",
     "GaussianLeastSquares": "Gaussian noise on coefficients",
@@ -36,9 +25,9 @@ _NAMES = {
 
 
 def baselines(
-    name: str, features: Array, response: Array, promises: Sequence[float] = _PROMISES
+    name: str, features: Array, response: Array, rng: object = None, promises: Sequence[float] = _PROMISES
 ) -> Iterator[NamedCase]:
-    """The errors of all methods, calibrated to (ε, 1/n) on columns between 0 and 1."""
+    """The errors of all methods, calibrated to (ε, 1/n) on columns between 0 and 1; nothing here is drawn."""
     x, y = _shrunk(features), _shrunk(response[:, None])[:, 0]
     columns = x.shape[1] + 1
     nothing = float((ta.privacy.influence(x, y).coefficients ** 2).sum())

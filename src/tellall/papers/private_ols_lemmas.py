@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -13,127 +12,13 @@ from scipy.integrate import quad
 from scipy.special import erf, erfi
 
 import tellall as ta
-from tellall.core.work import Tell
-from tellall.papers.claims import (
-    Array,
-    Claim,
-    Found,
-    NamedCase,
-    PaperPart,
-    at_least,
-    at_most,
-    mended,
-    refuted,
-)
+from tellall.papers.claims import Array, NamedCase
 
 __all__ = [
     "LEMMAS",
-    "PARTS",
 ]
 
 Rng = np.random.Generator
-_EXACT = at_most(1e-9)
-_DATA = "{n} records, {d} columns, every record zeroed: largest relative difference"
-# fmt: off
-LEMMAS = (
-    Claim("sketch mean", "the sketched solution: mean and covariance", "Lemma 1, Fig. 1",
-          "mean x, covariance ‖w‖²(BᵀB)⁻¹/r as r grows",
-          "{draws:,} sketches of {rows} rows, {n} records: largest distance in standard errors, the exact "
-          "covariance r/(r − p − 1) of it", "{value:.2f}; covariance {ratio:.3f} of the paper's, "
-          "r/(r − p − 1) = {exact:.3f}", at_most(5.0), asymptotic=True),
-    Claim("normal pair", "δ of two normal laws", "Lemma 2", "E max(0, 1 − exp(½ZᵀAZ + bᵀZ + c))",
-          "{tried} pairs in one to three dimensions: `normal_delta` against {draws:,} draws of Z; largest "
-          "distance in standard errors", verdict=at_most(5.0)),
-    Claim("eigen", "the decomposition in it", "Lemma 2, Lemma 8, E-PO-5",
-          "UAUᵀ is the singular value decomposition",
-          "Σ_1 = 2, Σ_2 = 1 on the line, ε = 0.1",
-          "the eigendecomposition is meant, as A has entries below 0: δ = {value:.4f} with A = −1, by the "
-          "integral {exact:.4f}; with A = 1 it would be {copied:.4f}",
-          mended("wording")),
-    Claim("sketch profile", "δ of the sketch from Lemmas 1 and 2", "Lemma 3",
-          "max over records and directions",
-          _DATA + "; `sketch_delta` against `normal_delta` of the two laws", verdict=at_most(1e-6)),
-    Claim("from leverage", "A, b and c from leverage and residual", "Lemma 8",
-    "A, b and c in both directions",
-          _DATA, verdict=_EXACT),
-    Claim("gaussian", "δ of Gaussian noise", "Prop. 1", "the erf form, c = |w_i|‖(BᵀB)⁻¹v‖/(σ(1 − P_ii))",
-          _DATA + "; c by fitting without the record", verdict=at_most(1e-6)),
-    Claim("classical", "δ of the classical calibration", "Prop. 2, E-PO-4",
-          "a closed form with exp where Proposition 1 has erf", "ε = 1, δ = 1e-5",
-          "{bound:.2f} as printed, {value:.3g} with erf", mended("copy")),
-    Claim("combination", "δ of one random combination", "Lemma 4, Lemma 5",
-          "Lemma 2 at mean zero, D'D and D_i'D_i",
-          "{n} records, {d} columns, r = 1 and 3: `normal_delta` of the block laws against "
-          "`projection_delta`",
-          verdict=at_most(1e-6)),
-    Claim("impossible", "a private answer errs", "Lemma 6",
-          "unbounded sensitivity: unbounded mean squared error",
-          "Gaussian answers at ε = 1, δ = 1e-5, sensitivity 1 to 10⁶: least ratio of their error to "
-          "`least_error`, which grows with the square", "{value:.2f}, and the bound is {bound:.3g} at 10⁶",
-          at_least(1.0)),
-    Claim("constant answer", "the same, measured by a variance", "Cor. 1, E-PO-6",
-          "no (ε, δ)-private M has Var ‖M(D) − f(D)‖ ≤ A on every D, by Sec. 5 the sum of the coordinates' "
-          "variances", "M answers 0 on every D",
-          "private with ε = δ = 0 and of variance {value:g} on every D; with the mean squared error of Lemma "
-          "6, here {bound:.3g} on one D, it stands", refuted()),
-    Claim("moved", "one row moves least squares as far as one likes", "Lemma 7",
-          "for every D some neighbour D′ is more than a away",
-          "{tried} random D with a row of zeros, a = 1 to 10⁶: least ratio of the move to a",
-          verdict=at_least(1.0)),
-    Claim("zero row", "the row of zeros", "Lemma 7, E-PO-7",
-          "for every database D and every a > 0 there is a neighbour D′ whose solution is more than a away",
-          "{n} random records, none of zeros, neighbours as in Def. 1",
-          "this D has {n} neighbours, none further away than {value:.3g}. The proof fills a row of zeros "
-          "in D: "
-          "that row must be there, or D′ be the larger one", refuted()),
-    Claim("padding", "the padding of projections", "Fig. 4, E-PO-3",
-          "c_2² = 4c_1²(2r ln(4/δ) + ln(4/δ))/ε",
-          "r = 50, ε = 1, δ = 1e-5, c_1 = 1",
-          "c_2² = {copied:,.0f} as printed, {root:.1f} with a root over the first term, as in the paper's "
-          "source "
-          "for it; {value:.2f} suffices: all are private",
-          mended("copy")),
-    Claim("residuals", "the sketched residual", "Prop. 3", "η = Πw, of variance ‖w‖²",
-          "{draws:,} draws: largest distance of the variance in standard errors; Πb − ΠBx − Πw is 0",
-          verdict=at_most(5.0)),
-    Claim("moments", "normal moments", "Prop. 4", "E x² = σ², E x⁴ = 3σ⁴", "σ = 0.7, by integration: largest "
-          "difference", verdict=_EXACT),
-    Claim("covariance", "the covariance of Bᵀggᵀw", "Prop. 5", "mean 0, covariance ‖w‖²BᵀB",
-          "{n} records: Bᵀ(2wwᵀ + ‖w‖²I)B and Bᵀw, exactly: largest relative difference", verdict=_EXACT),
-    Claim("without a row", "algebra without a row", "Prop. 6, Prop. 7, Prop. 8, Prop. 9, Prop. 10",
-          "ranks, b′ᵀB′, the solution, ‖w′‖² and the determinants' ratio", _DATA, verdict=_EXACT),
-    Claim("with a row", "the solution with one row more", "Claim 2",
-          "(c(BᵀB)⁻¹v − (BᵀB)⁻¹vvᵀf)/(1 + vᵀ(BᵀB)⁻¹v)", "{tried} random rows: largest difference",
-          verdict=_EXACT),
-    Claim("concentrates", "a small mean squared error concentrates", "Claim 1",
-          "P(|M − f| ≥ (k + 1)√b) ≤ 1/k²",
-          "{tried} random laws on six points, k from 0.5 to 5: largest ratio",
-          verdict=at_most(1.0)),
-    *(Claim(f"expectation {number}", "an expectation in closed form", f"Prop. {number}",
-            "a closed form",
-            "{name}, with erf: {tried} pairs (a, c) against the integral, largest difference",
-            verdict=at_most(1e-7))
-      for number in (12, 13, 14)),
-    *(Claim(f"expectation {number}, exp", "the same as our copy prints it", f"Prop. {number}, {erratum}",
-            "a closed form with exp",
-            "{name}", "{bound:.3f} as printed, {value:.4f} with erf and by the integral", mended("copy"))
-      for number, erratum in ((11, "E-PO-4"), (13, "E-PO-8"), (14, "E-PO-8"))),
-    Claim("expectation, c below 0", "the same with c < 0", "Prop. 12, E-PO-4", "c is a real number",
-          "‖a‖ = 0.4, c = −0.2",
-          "the printed form takes the root of {root:.2f}, where the expectation is 1 − e^c/√(1 + 2‖a‖²) = "
-          "{value:.6f}, by the integral {bound:.6f}; for c ≥ 0 the form holds", refuted()),
-    Claim("one combination", "δ of one combination: the two closed forms", "Lemma 10", "two closed forms",
-          "{tried} pairs (p, ε) against `projection_delta`: largest difference", verdict=at_most(1e-9)),
-    Claim("direction", "which of the two is the larger", "Lemma 10, Lemma 11, E-PO-2",
-          "D′ → D where ε < −½ ln(1 − p)", "p = 0.5, ε = 0.312",
-          "D → D′ has {value:.4f}, D′ → D has {bound:.4f}; D → D′ is the larger at every ε > 0 tried",
-          refuted()),
-    Claim("projection form", "δ of a projection to r rows", "Lemma 11, E-PO-1", "its closed form D → D′",
-          "p = {p:g}, r = {r}, ε = {epsilon:g}",
-          "the form gives {bound:.3g}, the exact δ is {value:.4g}, by {draws:,} draws {seen:.4g} ± "
-          "{error:.1g}; it takes r times a chi-square of one degree for one of r", refuted()),
-)
-# fmt: on
 
 
 def _small(rng: Rng, n: int = 12, width: int = 3) -> tuple[Array, Array]:
@@ -317,7 +202,7 @@ def _printed_14(a: float, c: float, root: Callable[[float], Any] = erf) -> float
     return float(root(math.sqrt(-c / 2) / a)) - second
 
 
-def _expectations() -> Iterator[NamedCase]:
+def _expectations(rng: Rng) -> Iterator[NamedCase]:
     forms: tuple[tuple[int, str, Callable[[float, float], float], float, Any], ...] = (
         (12, "c ≥ 0", _printed_12, -1.0, [(0.4, 0.2), (1.0, 0.1), (2.0, 1.5)]),
         (13, "c < 0, ‖a‖² > 1/2", _printed_13, 1.0, [(0.9, -0.3), (1.5, -1.0)]),
@@ -457,30 +342,4 @@ def _impossible(rng: Rng) -> Iterator[NamedCase]:
     yield "concentrates", {"value": largest, "tried": tried}
 
 
-def _reported(run: Callable[[Rng], Iterator[NamedCase]], rng: Rng, tell: Tell) -> Found:
-    return (), run(rng)
-
-
-PARTS = tuple(
-    PaperPart(partial(_reported, run), 1, keys)
-    for run, keys in (
-        (
-            _algebra,
-            (
-                *("without a row", "gaussian", "sketch profile", "from leverage", "covariance"),
-                "with a row",
-            ),
-        ),
-        (_laws, ("sketch mean", "residuals", "moments", "normal pair", "eigen")),
-        (
-            lambda rng: _expectations(),
-            (
-                *(f"expectation {number}" for number in (12, 13, 14)),
-                *(f"expectation {number}, exp" for number in (11, 13, 14)),
-                *("expectation, c below 0", "classical"),
-            ),
-        ),
-        (_projections, ("combination", "one combination", "direction", "projection form", "padding")),
-        (_impossible, ("impossible", "moved", "constant answer", "zero row", "concentrates")),
-    )
-)
+LEMMAS = (_algebra, _laws, _expectations, _projections, _impossible)

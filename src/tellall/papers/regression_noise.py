@@ -1,4 +1,4 @@
-"""Noise analysis for linear regression reconstruction attacks (Yadav and Koga 2021): its claims.
+"""Noise analysis for linear regression reconstruction attacks (Yadav and Koga 2021).
 
 Its tables, what makes them come out, its conclusion tested fairly, and logistic regression, which it leaves
 open.
@@ -7,28 +7,15 @@ open.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from tellall.core.amounts import percent
-from tellall.core.work import Progress, Tell
-from tellall.papers.claims import (
-    Array,
-    Claim,
-    Found,
-    Joined,
-    NamedCase,
-    Paper,
-    PaperPart,
-    at_least,
-    at_most,
-    flips,
-    mended,
-    run_parts,
-)
+from tellall.core.work import Progress
+from tellall.papers.claims import Array, Joined, NamedCase, run_parts
+from tellall.papers.reader import read_paper
 from tellall.papers.regression_noise_attack import (
     FAMILIES,
     LITERAL,
@@ -40,12 +27,11 @@ from tellall.papers.regression_noise_attack import (
 )
 from tellall.papers.regression_noise_experiments import Everything, Fair, NoisyBits, Variant, noise_sweep
 from tellall.papers.regression_noise_figures import figures
-from tellall.papers.regression_noise_index import INDEX
 from tellall.report.kit.plot import number
 from tellall.report.paper import PaperRerun, PaperTable
 
 __all__ = [
-    "CLAIMS",
+    "EFFORT",
     "PAPER",
     "cases",
     "equal_utility",
@@ -55,167 +41,17 @@ __all__ = [
     "table_3",
 ]
 
+PAPER = read_paper("regression-noise")
+EFFORT = PAPER.effort
 _ROUNDOFF = 1e-6
 _NEAR = 0.3  # decades: within a factor of two
 _PERFECT = 0.1  # "almost perfect": at most this share of the error of guessing the median
 _SINKS, _STAYS = 3.0, 1.5  # utility ratios: "at least 3 times", and "≈ 1", which is what rounds to 1
-_OPEN = "Sec. 5"
-_NOISY = "n = {n}, {samples} samples"
-_DUAL = "n = {n}, Gaussian noise of 0.1, ‖y‖ = {primal:.6g}, zᵀν = {dual:.6g}"
-_FEWER = "; fewer would protect better"
-# fmt: off
-CLAIMS = (
-    Claim("exact", "exact recovery up to n = d + 1 = {edge} records", "Table 2, Fig. 2",
-          "error 0 at n = 10 and 20", "{data}, no noise, {samples} random samples of each size (the paper's: "
-          "50), largest mean error over n = {size}", verdict=at_most(_ROUNDOFF), own_data=True),
-    Claim("one more", "one record more", "Fig. 2", tested="n = {n}, no noise, mean error"),
-    Claim("table 2", "error beyond d + 1 records", "Table 2", "{paper_error:g} ± {paper_spread:g}",
-          "n = {n:,}, no noise, {samples} random samples (the paper's: 50); all {d} columns, standardised",
-          "{value:.3g} ± {deviation:.2g}: the least of the least-squares solutions does better",
-          at_least("enough"), own_data=True),
-    Claim("fit", "what the attack finds beyond d + 1 records", "Eq. 2", tested="all {n:,} records",
-          ours="the fitted values of multiple regression on all columns, to within {value!n}: a prediction"),
-    Claim("single", "mean prediction error of the one-column regressions{beside}", "Table 2",
-          tested="all {n:,} records"),
-    Claim("known", "advantage over the strongest baseline", "Sec. 4.2", tested="n = {n:,}, no noise, {drawn}",
-          ours="error {error:.3g}, baseline {baseline:.3g}: advantage {value:.2g} [{low:.2g}, {high:.2g}]"),
-    Claim("duality", "primal and dual values agree", "Eq. 2, Eq. 3", "strong duality", _DUAL,
-          verdict=at_most(1e-8)),
-    Claim("optimality", "optimality conditions: ‖Aᵀν‖/‖A‖ at the normalised residual", "Eq. 4, Eq. 5, Eq. 6",
-          "zero",
-          _DUAL, verdict=at_most(1e-10)),
-    Claim("stray", "the factor θ~ at the end of each block of z is a misprint", "Eq. 1, E-RN-1",
-          "X′ᵀX′(θ~, b~)ᵀ θ~", "n = {n}, no noise",
-          "with it exact coefficients give an error of {bound!n}, without it {value!n}", mended("copy")),
-    Claim("small", "almost perfect reconstruction at noise of 0.001 and less",
-          "Sec. 4.3, Fig. 3, Fig. 4, Fig. 5",
-          "reconstruction is almost perfect for noise levels ≤ 0.001; 0.82, 1.01 and 0.03 in Table 3",
-          _NOISY + "; the bar is a tenth of the median's error", "{value!n}{over}", flips("not reproduced"),
-          own_data=True),
-    Claim("slope", "the error is proportional to the noise", "Sec. 4.3", "degradation exponential in nature",
-          _NOISY + ", " + ", ".join(FAMILIES),
-          "log error against log noise has slope {slopes:.2f}{theirs}: the attack is linear",
-          mended("wording"), own_data=True),
-    Claim("dirac", "what noise tends to", "Sec. 4.3, E-RN-2",
-          "with increasing variance, the noise distributions tend to a dirac delta function",
-          "the share of the noise within 0.01 of zero, exactly, at scales 0.001, 0.01, 0.1 and 1",
-          "Gaussian {normal:.2f}; truncated normal {cut:.2f}: they tend to it as the variance falls, which "
-          "is "
-          "what is meant", mended("wording")),
-    Claim("interval", "where the truncated normal ends", "Sec. 4.2, Table 3, E-RN-2",
-          "the interval of TN is (−0.05, 0.05)",
-          "n = {n}, {samples} samples, prepared as described: the error at σ = 0.01, 0.1 and 1 over that "
-          "at 0.01, "
-          "cut at ±0.05 of its scale and at ±0.05 itself",
-          "{scaled:.3g} where the cut grows with σ, {literal:.3g} where it does not; Table 3's column has "
-          "{column:.3g}. We read ±0.05 of the scale, which is an inference; the literal reading is among the "
-          "preparations", mended("wording"), own_data=True),
-    Claim("same scale", "Gaussian and Laplace noise degrade the attack more than the truncated normal of the "
-          "same scale", "Sec. 4.3", "almost 50 times higher", _NOISY,
-          "{many[0]:.3g} and {many[1]:.3g} times; their standard deviations are {spread[0]:.1f} and "
-          "{spread[1]:.1f} times as large, as the truncated normal ends at ±0.05 of its scale{over}",
-          flips("not reproduced"), own_data=True),
-    Claim("sinks", "utility sinks at the highest noise, Gaussian and Laplace", "Fig. 3, Fig. 4",
-          "the utility sinks by at least 3 times for all 27 regressors",
-          _NOISY + ", {d} regressions, scale 1, least ratio",
-          "{value!n} with columns standardised and the secret as it is{over}", flips("not reproduced"),
-          own_data=True),
-    Claim("stays", "utility stays with the truncated normal", "Fig. 5", "an MAE ratio ≈ 1",
-          _NOISY + ", scale 1, largest ratio", "{value!n} with columns standardised and the secret as it is"
-          "{over}", flips("not reproduced"), own_data=True),
-    Claim("table 3", "Table 3, prepared as the paper describes", "Table 3, Sec. 4.1",
-          "{paper_error:g} ± {paper_spread:g} at σ = 1, Gaussian noise",
-          "{name}, {samples} samples (the paper's: 10); {tried} preparations tried: columns standardised "
-          "by all "
-          "records, by the sample or not centred; secret as it is, standardised or from 0 to 1; n = 10 and "
-          "20; "
-          "noise cut at ±0.05 of its scale or at ±0.05",
-          "{value:.3g} at σ = 1; a factor of {factor:.3g} off on average. Within a factor of two come {near} "
-          "preparations, {odd} of them with centred columns and the secret as it is",
-          flips("not reproduced"), own_data=True),
-    Claim("nearest", "Table 3, the preparation that comes nearest", "Table 3", tested="{name}",
-          ours="{value:.3g} at σ = 1, where the paper has {bound:g}; a factor of {factor:.3g} off on "
-          "average"),
-    Claim("near", "preparations within a factor of two of Table 3", "Table 3", tested="{names}",
-          ours="{near} of {tried}"),
-    Claim("budget", "“for the same perturbation budget” Gaussian or Laplace noise is more private",
-          "Sec. 4.3", "for the same perturbation budget, one should use gaussian or laplacian noise",
-          "n = {n}, the paper's attack",
-          "at equal scale as said above; at equal standard deviation the truncated normal's error is "
-          "{normal}, Laplace's {laplace} that of Gaussian noise", flips("not reproduced"), own_data=True),
-    Claim("best", "the truncated normal has the best privacy-utility trade-off", "Sec. 4.3, Sec. 5",
-          "it yields the best privacy-utility tradeoff", "n = {n}, the paper's attack",
-          "best at {best} of {levels} utilities; all three within {most:.1%} of Gaussian noise; attack "
-          "error over that of Gaussian noise at equal utility ratio (truncated normal, Laplace): "
-          "{said}{over}", flips("not reproduced"), own_data=True),
-    Claim("stops", "noise that stops the paper's attack does not stop a better one", "Sec. 4.3",
-          tested="n = {n}, Gaussian noise",
-          ours="from {first:.2g} on the paper's attack is worse than guessing the median ({nothing:.3g}); "
-          "one that weighs the noise and shrinks to the mean stays better up to {tried}, where the utility "
-          "ratio is {utility:.2g}"),
-    Claim("informed", "the error of an attacker who knows of the noise", "Table 3",
-          tested="n = {n}, Gaussian noise of {std:g}",
-          ours="{value:.3g} where the paper's attack has {plain:.4g} and the median {nothing:.3g}"),
-    Claim("bits", "logistic regression: every bit recovered", _OPEN,
-          tested="secret cut at its median, no noise, {samples} samples each; shares right {shares}",
-          ours="{all}"),
-    Claim("bits known", "logistic regression: advantage over the strongest baseline", _OPEN,
-          tested="n = {n}, no noise, one sample",
-          ours="{error:.1%} of bits right, baseline {baseline:.1%}: advantage {value:.1%} [{low:.1%}, "
-          "{high:.1%}]"),
-    Claim("bits std", "logistic regression: the truncated normal at equal standard deviation", _OPEN,
-          tested=_NOISY + ", 95 % over samples" + _FEWER,
-          ours="bits right less those under Gaussian noise: {said}"),
-    Claim("bits utility", "logistic regression: the truncated normal at equal utility", _OPEN,
-          tested=_NOISY + ", interpolated between the noises tried, 95 % over samples" + _FEWER,
-          ours="bits right less those under Gaussian noise: {said}"),
-    Claim("bits noise", "logistic regression: noise that does not help", _OPEN, tested=_NOISY,
-          ours="at {std:g} at least {value:.1%} of the bits are right in each family; the utility ratio "
-          "there is {utility:.3f}"),
-)
-# fmt: on
-_NOTES = (
-    "The error is the mean absolute error over records, in the secret's unit; utility is the prediction "
-    "error of the noisy regressions over that of the clean ones. Columns are standardised with the mean and "
-    "deviation of all records, and the secret is left as it is, unless said otherwise.",
-    "Singular values below 1e-10 of the largest count as zero. The attack's row of ones appears once per "
-    "column, so all but one of them are dependent; what a solver does with those decides its answer where "
-    "noise makes them contradict each other.",
-    "The paper does not print its sample size for Table 3 beyond “the size with the lowest error”, which is "
-    "10 or 20, nor how the secret was scaled; the preparations tried are all shown. Statements are judged "
-    "in those that it describes or that come within a factor of two of its Table 3.",
-    "A baseline is what one would guess about a record that is not in the release: the median, the better of "
-    "a linear and a tree model from the public columns, and the same regressions fitted without it.",
-)
+_OTHERS = "scikit-learn's diabetes patients"
 _OTHER = (
-    "The paper's data (cancer_reg.csv) were not given, so scikit-learn's diabetes patients stand in: its "
+    f"The paper's data (cancer_reg.csv) were not given, so {_OTHERS} stand in: its "
     "printed tables are about other data, and its claims about its own were not tried."
 )
-PAPER = Paper(
-    "regression-noise",
-    "Noise analysis for linear regression reconstruction attacks",
-    "Yadav, Koga, 2021",
-    CLAIMS,
-    _NOTES,
-    INDEX,
-)
-_EFFORT = {  # samples and sizes of each experiment: quick, full
-    "repeats": (10, 10),  # Table 3, the paper's ten
-    "size_repeats": (50, 50),  # Table 2, the paper's 50
-    "variant_repeats": (50, 400),
-    "fair_samples": (60, 400),
-    "fair_draws": (50, 100),
-    "other_samples": (15, 100),  # the same in each of the other preparations
-    "trade_repeats": (10, 100),
-    "stds": ((0.01, 0.1, 1.0, 3.0, 10.0, 30.0, 100.0), (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)),
-    "logistic_repeats": (12, 60),
-    "known": (
-        (("d + 1", 4), (50, 4), (100, 4), ("all", 1)),
-        (("d + 1", 10), (50, 10), (100, 10), (200, 10), (500, 5), (1000, 3), ("all", 1)),
-    ),
-    "logistic_known": (((50, 1), (200, 1)), (("d + 1", 1), (50, 1), (100, 1), (200, 1), (1000, 1))),
-}
-_OTHERS = "scikit-learn's diabetes patients"
 
 
 def rerun(
@@ -227,12 +63,12 @@ def rerun(
     about: str = "",
 ) -> PaperRerun:
     """The paper on its data (the file, or a folder that holds it), with our numbers next to its tables."""
-    effort = {name: both[0 if quick else 1] for name, both in _EFFORT.items()}
+    effort = {name: both[0 if quick else 1] for name, both in EFFORT.items()}
     found = Everything(load(folder), effort, np.random.default_rng(rng))
-    parts = [PaperPart(partial(_reported, found, run), work, keys) for run, work, keys in _PARTS]
+    parts = [PAPER.reported(run, found, work=work) for run, work in _EXPERIMENTS.items()]
     _, cases = run_parts(parts, rng, progress, PAPER.keys_about(about))
     other = not found.data.paper
-    known: dict[str, Any] = {"stand_in": _OTHERS, "notes": (_OTHER, *_NOTES)} if other else {}
+    known: dict[str, Any] = {"stand_in": _OTHERS, "notes": (_OTHER, *PAPER.notes)} if other else {}
     known["tables"] = tuple(beside(found) for number, beside in _TABLES.items() if about in ("", number))
     if about:
         return PAPER.rerun((), cases, rng, quick, **known).about(about)
@@ -240,16 +76,10 @@ def rerun(
     return PAPER.rerun(figures(found), cases, rng, quick, details=details, **known)
 
 
-def _reported(
-    found: Everything, run: Callable[[Everything], Iterator[NamedCase]], rng: object, tell: Tell
-) -> Found:
-    return (), run(found)
-
-
 def cases(found: Everything) -> Iterator[NamedCase]:
     """What the experiments say about each claim."""
-    for run, _, _ in _PARTS:
-        yield from run(found)
+    for run in _EXPERIMENTS:
+        yield from run(found, np.random.default_rng())
 
 
 def _table_2(found: Everything) -> PaperTable:
@@ -341,7 +171,7 @@ def stops_at(stds: Array, errors: Array, nothing: float) -> float:
     return float(stds[k - 1] * (stds[k] / stds[k - 1]) ** share)
 
 
-def _recovery(found: Everything) -> Iterator[NamedCase]:
+def _recovery(found: Everything, rng: object) -> Iterator[NamedCase]:
     data, ours, edge = found.data, found.sizes, found.data.d + 1
     small = Joined(n for n in ours if n <= edge)
     worst = max(error for n, (error, _) in ours.items() if n <= edge)
@@ -355,13 +185,13 @@ def _recovery(found: Everything) -> Iterator[NamedCase]:
         yield "table 2", {"n": n, **said, **numbers, **words}
 
 
-def _plateau(found: Everything) -> Iterator[NamedCase]:
+def _plateau(found: Everything, rng: object) -> Iterator[NamedCase]:
     yield "fit", {"value": found.checks["from_fit"], "n": found.data.n}
     beside = ", beside the paper's plateau" if found.data.paper else ""
     yield "single", {"value": found.checks["single"], "n": found.data.n, "beside": beside}
 
 
-def _known(found: Everything) -> Iterator[NamedCase]:
+def _known(found: Everything, rng: object) -> Iterator[NamedCase]:
     yield from (("known", _advantage(one)) for one in found.known)
 
 
@@ -372,7 +202,7 @@ def _advantage(one: Any) -> dict[str, Any]:
     return {"value": one.advantage, **ends, **words}
 
 
-def _duality(found: Everything) -> Iterator[NamedCase]:
+def _duality(found: Everything, rng: object) -> Iterator[NamedCase]:
     checks, words = found.checks, {"n": found.n, **found.checks}
     yield "duality", {**words, "value": abs(checks["primal"] - checks["dual"]) / checks["primal"]}
     yield "optimality", {**words, "value": checks["infeasibility"]}
@@ -381,7 +211,7 @@ def _duality(found: Everything) -> Iterator[NamedCase]:
     yield "stray", {"n": found.n, "mended": fine, **numbers}
 
 
-def _noise(found: Everything) -> Iterator[NamedCase]:
+def _noise(found: Everything, rng: object) -> Iterator[NamedCase]:
     ours, scales, mean = found.sweep, np.array(found.sweep.scales), found.sweep.error.mean(axis=2)
     words = {"n": ours.n, "samples": ours.error.shape[2], "d": found.data.d}
     small = float(mean[:, scales <= 0.001].max())
@@ -444,7 +274,7 @@ def _at_same_scale(found: Everything) -> tuple[list[float], list[float]]:
     return spread, [float(np.exp(np.log(mean[k, seen] / mean[2, seen]).mean())) for k in (0, 1)]
 
 
-def _preparations(found: Everything) -> Iterator[NamedCase]:
+def _preparations(found: Everything, rng: object) -> Iterator[NamedCase]:
     """What makes Table 3 come out; on the paper's own data only."""
     if not found.variants:
         return
@@ -461,7 +291,7 @@ def _preparations(found: Everything) -> Iterator[NamedCase]:
     yield "near", {**words, "names": "; ".join(one.name for one in near), "bound": None}
 
 
-def _words_of_noise(found: Everything) -> Iterator[NamedCase]:
+def _words_of_noise(found: Everything, rng: object) -> Iterator[NamedCase]:
     """E-RN-2: the dirac delta, and where the truncated normal ends."""
     from scipy.special import ndtr
 
@@ -483,7 +313,7 @@ def _words_of_noise(found: Everything) -> Iterator[NamedCase]:
     yield "interval", {"n": found.n, "samples": samples, "mended": bool(fine), **ours}
 
 
-def _fairly(found: Everything) -> Iterator[NamedCase]:
+def _fairly(found: Everything, rng: object) -> Iterator[NamedCase]:
     """What the paper concludes, at equal standard deviation and at equal utility."""
     at = {(one.level, one.family): one for one in found.fair}
     normal, laplace = at[None, "truncated normal"], at[None, "Laplace"]
@@ -513,7 +343,7 @@ def _best_at(families: Sequence[Fair]) -> tuple[list[tuple[float, Fair, Fair]], 
     return pairs, sum(cut.interval[0] > 1 and cut.ratio > lap.ratio for _, cut, lap in pairs)
 
 
-def _stronger(found: Everything) -> Iterator[NamedCase]:
+def _stronger(found: Everything, rng: object) -> Iterator[NamedCase]:
     trade, stds = found.trade_off, np.array(found.trade_off.stds)
     plain, bayes = trade.plain[0].mean(axis=1), trade.bayes[0].mean(axis=1)
     first, second = (stops_at(stds, errors, trade.nothing) for errors in (plain, bayes))
@@ -534,7 +364,7 @@ def _stronger(found: Everything) -> Iterator[NamedCase]:
     yield "informed", {**words, **numbers}
 
 
-def _bits(found: Everything) -> Iterator[NamedCase]:
+def _bits(found: Everything, rng: object) -> Iterator[NamedCase]:
     """Logistic regression, which the paper leaves open."""
     largest = max((n for n, row in found.logistic.items() if np.all(row == 1)), default=0)
     every = f"in every sample of up to {largest} records, from {found.data.d} models" if largest else "never"
@@ -583,15 +413,15 @@ def equal_utility(noise: NoisyBits) -> str:
     return ", ".join(found)
 
 
-_PARTS: tuple[tuple[Callable[[Everything], Iterator[NamedCase]], int, tuple[str, ...]], ...] = (
-    (_recovery, 2, ("exact", "one more", "table 2")),
-    (_plateau, 1, ("fit", "single")),
-    (_known, 5, ("known",)),
-    (_duality, 1, ("duality", "optimality", "stray")),
-    (_noise, 5, ("small", "slope", "same scale", "sinks", "stays")),
-    (_words_of_noise, 1, ("dirac", "interval")),
-    (_preparations, 1, ("table 3", "nearest", "near")),
-    (_fairly, 10, ("budget", "best")),
-    (_stronger, 5, ("stops", "informed")),
-    (_bits, 10, ("bits", "bits known", "bits std", "bits utility", "bits noise")),
-)
+_EXPERIMENTS = {  # about how many seconds each takes; samples are drawn by what was found, not by its stream
+    _recovery: 2,
+    _plateau: 1,
+    _known: 5,
+    _duality: 1,
+    _noise: 5,
+    _words_of_noise: 1,
+    _preparations: 1,
+    _fairly: 10,
+    _stronger: 5,
+    _bits: 10,
+}

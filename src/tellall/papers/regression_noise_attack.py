@@ -13,6 +13,7 @@ import numpy.typing as npt
 import tellall as ta
 from tellall.core.errors import invalid
 from tellall.papers.claims import Array
+from tellall.papers.reader import read_paper
 
 __all__ = [
     "FAMILIES",
@@ -43,26 +44,13 @@ FAMILIES = ("Gaussian", "Laplace", "truncated normal")
 LITERAL = "truncated normal, cut at ±0.05"  # whatever its scale, as the words of Section 4.2 can be read
 PREPARATIONS = ("standardised", "standardised in the sample", "divided by their deviation")
 UNITS = ("as it is", "standardised", "from 0 to 1")
-# fmt: off
-PAPER_SIZES = {  # Table 2: data-set size → mean absolute error and its standard deviation over 50 samples
-    10: (0.0, 0.0), 20: (0.0, 0.0), 50: (15.8, 5.605), 100: (20.01, 5.241), 200: (20.07, 2.114),
-    500: (20.36, 1.392), 1000: (20.42, 0.898), 2000: (20.37, 1.087), 3047: (20.34, 0.564),
-}
-PAPER_SWEEP = {  # Table 3: scale → mean absolute error under each family, ten repeats
-    1.0: (819.18, 976.86, 21.69), 0.7: (799.5, 683.43, 13.48), 0.3: (233.76, 325.25, 7.1),
-    0.1: (73.19, 135.72, 1.62), 0.07: (32.33, 76.48, 1.14), 0.03: (27.57, 26.05, 0.65),
-    0.01: (10.11, 10.9, 0.19), 0.007: (5.28, 6.92, 0.15), 0.003: (2.68, 3.12, 0.08),
-    0.001: (0.82, 1.01, 0.03), 1e-4: (0.09, 0.1, 0.0), 1e-5: (0.01, 0.01, 0.0),
-    1e-6: (0.0, 0.0, 0.0), 1e-7: (0.0, 0.0, 0.0), 1e-8: (0.0, 0.0, 0.0), 1e-9: (0.0, 0.0, 0.0),
-}
-PAPER_SPREAD = {  # Table 3: scale → the standard deviation printed behind each error
-    1.0: (443.037, 390.848, 8.124), 0.7: (627.341, 208.622, 7.724), 0.3: (78.517, 209.462, 2.387),
-    0.1: (36.932, 53.591, 0.471), 0.07: (10.216, 37.556, 0.223), 0.03: (11.343, 11.012, 0.364),
-    0.01: (4.775, 5.196, 0.051), 0.007: (1.472, 2.499, 0.04), 0.003: (1.365, 1.128, 0.029),
-    0.001: (0.324, 0.633, 0.012), 1e-4: (0.049, 0.033, 0.0), 1e-5: (0.001, 0.003, 0.0),
-    1e-6: (0.0, 0.0, 0.0), 1e-7: (0.0, 0.0, 0.0), 1e-8: (0.0, 0.001, 0.0), 1e-9: (0.0, 0.0, 0.0),
-}
-# fmt: on
+_TABLES = read_paper("regression-noise").tables
+# Table 2: data-set size → mean absolute error and its standard deviation over 50 samples
+PAPER_SIZES = {n: (error, spread) for n, error, spread in _TABLES["Table 2"]}
+# Table 3: scale → mean absolute error under each family, and the standard deviation printed behind each
+PAPER_SWEEP, PAPER_SPREAD = (
+    {scale: tuple(cell[part] for cell in cells) for scale, *cells in _TABLES["Table 3"]} for part in (0, 1)
+)
 SCALES = tuple(sorted(PAPER_SWEEP))
 
 

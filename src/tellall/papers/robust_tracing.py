@@ -1,4 +1,4 @@
-"""Robust traceability from trace amounts (Dwork, Smith, Steinke, Ullman, Vadhan 2015): claims, simulations.
+"""Robust traceability from trace amounts (Dwork, Smith, Steinke, Ullman, Vadhan 2015).
 
 The paper has theorems and no experiments: every statement is simulated and compared with its theorem.
 """
@@ -16,30 +16,18 @@ import numpy.typing as npt
 
 import tellall as ta
 from tellall.core.work import Progress, Tell
-from tellall.papers.claims import (
-    Array,
-    Claim,
-    Found,
-    NamedCase,
-    Paper,
-    PaperPart,
-    at_least,
-    at_most,
-    case_of,
-    run_parts,
-    share_of,
-)
-from tellall.papers.tracing_index import INDEX
-from tellall.papers.tracing_lemmas import DELTA, LEMMA_PARTS, LEMMAS, least_share, people_of
+from tellall.papers.claims import Array, Found, NamedCase, PaperPart, case_of, run_parts, share_of
+from tellall.papers.reader import read_paper
+from tellall.papers.tracing_lemmas import DELTA, LEMMAS, least_share, people_of
 from tellall.report.kit.plot import Axis, Figure, Rule, Series
 from tellall.report.paper import PaperRerun
 
 __all__ = [
-    "CLAIMS",
     "PAPER",
     "rerun",
 ]
 
+PAPER = read_paper("robust-tracing")
 Cases = Iterator[NamedCase]
 Rng = np.random.Generator
 _RELEASED = {  # claim, or claim and law → its words in the figure of what was released
@@ -55,80 +43,6 @@ _RELEASED = {  # claim, or claim and law → its words in the figure of what was
 }
 
 
-_TRACED = "each member traced w.p. 1 − δ"
-_NAMED = "outsiders named at most δ"
-
-# fmt: off
-CLAIMS = (
-    Claim("uniform", "strong: uniform on [−1, 1], α = 1/3", "Sec. II-D", "γ is at least 1/3",
-          "γ in closed form", verdict=at_least(1 / 3)),
-    Claim("ideal", "strong: ideal, a = 0.85, α = 1/2", "Sec. II-D", "γ is at least 0.27",
-          "γ in closed form", verdict=at_least(0.27)),
-    Claim("robust", "robustly strong: uniform, η = 1/2", "Def. 27", "γ is at least 1/3",
-          "γ in closed form", verdict=at_least(1 / 3)),
-    Claim("soundness", "soundness", "Prop. 2, Fig. 1, Thm. 1, Remark 3", _NAMED,
-          "{law}, d = {d}, threshold {rule}, {outsiders:,} outsiders", verdict=at_most(DELTA)),
-    Claim("completeness", "completeness", "Prop. 12, Prop. 13, Thm. 1", _TRACED,
-          "n = {n}, d = {d:,} = {ratio:.0f} n²", verdict=at_least(1 - DELTA), asymptotic=True),
-    Claim("below", "completeness below the bound", "Prop. 13", tested="n = {n}, d = {d:,} = {ratio:.0f} n²"),
-    Claim("rounded", "high power, symmetric", "Prop. 13", _TRACED,
-          "rounded to 1/4 (α = {alpha:g}, γ = {gamma:.3f}), n = {n}, d = {d:,}", verdict=at_least(1 - DELTA),
-          asymptotic=True),
-    Claim("subsample", "only the subsample is traced", "Sec. I-B",
-          "the averages on a subsample allow tracing no more than that fraction of the individuals",
-          "mean of {few} of {n}, d = {d:,}: exactly those {few} named; we ask for 97 % of runs",
-          verdict=at_least(0.97), asymptotic=True),
-    Claim("pool", "fewer statistics with a pool", "Thm. 17, Fig. 2",
-          "fewer statistics are enough than with one reference person",
-          "{released}, n = {n}, d = {d:,}, pool of {pool}: members traced",
-          "{shown}, with one reference person "
-          "{alone:.3g}", at_least("alone"), asymptotic=True),
-    Claim("pool soundness", "soundness of the pool", "Prop. 18", _NAMED,
-          "{released}, n = {n}, d = {d:,}, pool of {pool}", verdict=at_most(DELTA)),
-    Claim("gaussian", "Gaussian data", "Prop. 31", _TRACED,
-          "σ uniform on [0.2, 1], n = {n}, d = {d:,}", verdict=at_least(1 - DELTA), asymptotic=True),
-    Claim("gaussian soundness", "Gaussian soundness", "Prop. 29, Fig. 3", _NAMED,
-          "σ uniform on [0.2, 1], n = {n}, d = {d:,}", verdict=at_most(DELTA)),
-    Claim("garbage", "accurate on average", "Prop. 28", "somebody traced w.p. 1 − δ",
-          "{bad:.0%} of the columns garbage, mean error {error:.2f}, n = {n}, d = {d:,}",
-          verdict=at_least(1 - DELTA), asymptotic=True),
-    Claim("known", "not strong, not traced: {law}", "Sec. II-D",
-          "accurate answers need not change with the dataset, which makes tracing impossible",
-          "{law}, insensitive release, n = {n}, d = {d:,}: members named, at most δ", verdict=at_most(DELTA)),
-    Claim("private", "differential privacy resists", "Sec. I-B",
-          "members named at most e^ε times as often as outsiders, and δ",
-          "Gaussian noise of sd {std:.2f} ({epsilon:g}, {slack:g})-private, n = {n}, d = n² = {d:,}",
-          "{shown}, where e^ε FPR + δ is {bound:.3g}", at_most("bound")),
-    Claim("not private", "a release that is traced is not (0.1, 1/4n)-private", "Sec. I-B",
-          "d = Õ(n²) for δ = 1/2n; no mechanism satisfying the above conditions can be (0.1, 1/4n) "
-          "differentially private",
-          "exact means of n = {n}, d = {d:,} as Proposition 13 asks at δ = 1/2n, one member replaced by an "
-          "outsider, {runs} runs: the least chance of naming the member, with 95 % confidence",
-          "{value:.3f}, where (0.1, 1/4n)-privacy allows e^0.1 δ + 1/4n = {bound:.3f}: the attack is sound "
-          "at "
-          "δ = 1/2n for whoever was replaced. One of n named with 1 − δ is enough: (1 − 1/2n)/n is more "
-          "than the "
-          "bound from n = 3 on", at_least("bound"), asymptotic=True),
-    *LEMMAS,
-)
-# fmt: on
-_NOTES = (
-    "The paper has theorems and no experiments: every statement is simulated and compared with its theorem.",
-    f"δ is {DELTA} throughout. Intervals are 95 %, over runs; a run is one release. Verdicts go by the "
-    "value, not by the ends of its interval.",
-    "Printed thresholds are sound but have level δ² (E-RT-1); “hoeffding” is the smaller sound one.",
-    "Orders of growth are the theorems'; the simulations show how far from the constants attacks succeed.",
-)
-PAPER = Paper(
-    "robust-tracing",
-    "Robust traceability from trace amounts",
-    "Dwork, Smith, Steinke, Ullman, Vadhan, FOCS 2015",
-    CLAIMS,
-    _NOTES,
-    INDEX,
-)
-
-
 def rerun(
     folder: str | Path = ".",
     *,
@@ -140,17 +54,13 @@ def rerun(
     """Every claim, simulated, ten times as often unless `quick`; the folder is not read."""
     repeats = 20 if quick else 200
     parts = [
-        *(PaperPart(partial(_reported, run, repeats), 1, keys) for run, keys in _EXPERIMENTS),
+        *(PAPER.reported(run, repeats) for run in (*_EXPERIMENTS, *LEMMAS)),
         *(PaperPart(partial(_drawn, draw, repeats), 1, ("",)) for draw in _FIGURES),
     ]
     figures, cases = run_parts(parts, rng, progress, PAPER.keys_about(about))
     if about:
         return PAPER.rerun((), cases, rng, quick).about(about)
     return PAPER.rerun([*figures, _released(cases)], cases, rng, quick)
-
-
-def _reported(run: Callable[[Rng, int], Cases], repeats: int, rng: Rng, tell: Tell) -> Found:
-    return (), run(rng, repeats)
 
 
 def _drawn(draw: Callable[[Rng, int], Figure], repeats: int, rng: Rng, tell: Tell) -> Found:
@@ -167,13 +77,13 @@ def _attributes(n: int, gamma: float = 2 / 3, alpha: float = 0.0) -> int:
     return math.ceil(ta.tracing_plan(n, gamma, alpha, DELTA).attributes)
 
 
-def _strengths(rng: Rng, repeats: int) -> Cases:
+def _strengths(repeats: int, rng: Rng) -> Cases:
     yield "uniform", {"value": ta.strength(("uniform", -1, 1), 1 / 3)}
     yield "ideal", {"value": ta.strength(("ideal", 0.85), 0.5)}
     yield "robust", {"value": ta.robust_strength(0.5)}
 
 
-def _soundness(rng: Rng, repeats: int) -> Cases:
+def _soundness(repeats: int, rng: Rng) -> Cases:
     """Prop. 2: nobody outside is named more often than δ, whatever the release."""
     d, n = 500, 10
     laws: dict[str, Callable[[], Array]] = {
@@ -195,7 +105,7 @@ def _soundness(rng: Rng, repeats: int) -> Cases:
             yield "soundness", case_of(share_of(rates), law=law, d=d, rule=rule, outsiders=20 * len(rates))
 
 
-def _completeness(rng: Rng, repeats: int) -> Cases:
+def _completeness(repeats: int, rng: Rng) -> Cases:
     """Props. 12 and 13: at d ≥ 32 n² ln(1/δ)/γ² every member of an exact mean is traced."""
     for n in (5, 10, 20):
         for key, share in (("below", 0.1), ("completeness", 1.0)):
@@ -207,7 +117,7 @@ def _completeness(rng: Rng, repeats: int) -> Cases:
             yield key, case_of(share_of(rates), n=n, d=d, ratio=d / n**2)
 
 
-def _rounded(rng: Rng, repeats: int) -> Cases:
+def _rounded(repeats: int, rng: Rng) -> Cases:
     """Prop. 13: a symmetric release that is only α-accurate still gives everybody away."""
     n, rounding = 10, ta.Rounding(0.25)
     alpha = ta.accuracy(rounding, n).bias
@@ -221,7 +131,7 @@ def _rounded(rng: Rng, repeats: int) -> Cases:
     yield "rounded", case_of(share_of(rates), alpha=alpha, gamma=gamma, n=n, d=d)
 
 
-def _subsample(rng: Rng, repeats: int) -> Cases:
+def _subsample(repeats: int, rng: Rng) -> Cases:
     """Sec. I-B: a release of the mean of a few people gives away those few and nobody else."""
     n, few, d = 10, 4, 21_570
     right = []
@@ -232,7 +142,7 @@ def _subsample(rng: Rng, repeats: int) -> Cases:
     yield "subsample", case_of(share_of(right), n=n, few=few, d=d)
 
 
-def _pool(rng: Rng, repeats: int) -> Cases:
+def _pool(repeats: int, rng: Rng) -> Cases:
     """Theorem 17: with a reference pool far fewer statistics are enough."""
     n, alpha, d = 50, 0.25, 20_000
     pool = math.ceil(2 * math.log(48 * n / ta.strength(("uniform", -1, 1), alpha)) / alpha**2)
@@ -253,7 +163,7 @@ def _pool(rng: Rng, repeats: int) -> Cases:
         yield "pool soundness", case_of(share_of(wrong), **words)
 
 
-def _gaussian(rng: Rng, repeats: int) -> Cases:
+def _gaussian(repeats: int, rng: Rng) -> Cases:
     """Props. 29 and 31: real attributes with a random spread each."""
     n = 10
     gamma = ta.strength(("gaussian", 1.0), 0.0) * 0.41  # E[σ²] of σ uniform on [0.2, 1] is 0.4133
@@ -270,7 +180,7 @@ def _gaussian(rng: Rng, repeats: int) -> Cases:
     yield "gaussian soundness", case_of(share_of(wrong), n=n, d=d)
 
 
-def _garbage(rng: Rng, repeats: int) -> Cases:
+def _garbage(repeats: int, rng: Rng) -> Cases:
     """Prop. 28: accurate on average is enough; some columns may be anything."""
     n, bad = 10, 0.2
     d = _attributes(n, ta.robust_strength(0.5))
@@ -285,7 +195,7 @@ def _garbage(rng: Rng, repeats: int) -> Cases:
     yield "garbage", case_of(share_of(some), bad=bad, error=error, n=n, d=d)
 
 
-def _known(rng: Rng, repeats: int) -> Cases:
+def _known(repeats: int, rng: Rng) -> Cases:
     """Sec. II-D (i)–(iv): where means are known in advance, an accurate release need not touch the data."""
     n, d, alpha = 50, 21_570, 0.3
     clumps = np.array([-0.8, 0.0, 0.8])
@@ -309,7 +219,7 @@ def _known(rng: Rng, repeats: int) -> Cases:
         yield "known", case_of(share_of(rates), law=law, n=n, d=d)
 
 
-def _private(rng: Rng, repeats: int) -> Cases:
+def _private(repeats: int, rng: Rng) -> Cases:
     """What resists: differentially private means at d = n² hold TPR ≤ e^ε FPR + δ."""
     n, epsilon, slack = 60, 1.0, 1e-3
     d = n * n
@@ -326,7 +236,7 @@ def _private(rng: Rng, repeats: int) -> Cases:
     yield "private", case_of(share_of(inside), bound=bound, std=std, epsilon=epsilon, slack=slack, n=n, d=d)
 
 
-def _not_private(rng: Rng, repeats: int) -> Cases:
+def _not_private(repeats: int, rng: Rng) -> Cases:
     """Sec. I-B: the chance of naming a member, which privacy would hold down to that of an outsider."""
     n, runs = 5, 5 * repeats
     delta = 1 / (2 * n)
@@ -340,19 +250,9 @@ def _not_private(rng: Rng, repeats: int) -> Cases:
     yield "not private", {"value": least_share(named, runs), "bound": bound, "n": n, "d": d, "runs": runs}
 
 
-_EXPERIMENTS: tuple[tuple[Callable[[Rng, int], Cases], tuple[str, ...]], ...] = (
-    (_strengths, ("uniform", "ideal", "robust")),
-    (_soundness, ("soundness",)),
-    (_completeness, ("below", "completeness")),
-    (_rounded, ("rounded",)),
-    (_subsample, ("subsample",)),
-    (_pool, ("pool", "pool soundness")),
-    (_gaussian, ("gaussian", "gaussian soundness")),
-    (_garbage, ("garbage",)),
-    (_known, ("known",)),
-    (_private, ("private",)),
-    (_not_private, ("not private",)),
-    *LEMMA_PARTS,
+_EXPERIMENTS = (
+    *(_strengths, _soundness, _completeness, _rounded, _subsample, _pool, _gaussian, _garbage, _known),
+    *(_private, _not_private),
 )
 
 

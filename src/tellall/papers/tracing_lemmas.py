@@ -11,139 +11,21 @@ import numpy as np
 from scipy.special import bdtrc
 
 import tellall as ta
-from tellall.papers.claims import (
-    Array,
-    Claim,
-    Joined,
-    NamedCase,
-    at_least,
-    at_most,
-    binomial,
-    case_of,
-    mended,
-    refuted,
-    share_of,
-)
+from tellall.papers.claims import Array, Joined, NamedCase, binomial, case_of, share_of
+from tellall.papers.reader import read_paper
 
 __all__ = [
     "DELTA",
     "LEMMAS",
-    "LEMMA_PARTS",
     "Rng",
     "least_share",
     "people_of",
 ]
 
-DELTA = 0.05
+DELTA = read_paper("robust-tracing").settings["delta"]
 _ENOUGH = 59  # runs without a failure that show a probability below δ with 95 % confidence
-_TAIL = "in {seen} of {runs} runs: at most {value:.3f} with 95 % confidence"
 Rng = np.random.Generator
 Cases = Iterator[NamedCase]
-_EXACT = at_most(1e-9)
-_SIMULATED = "{release}, n = {n}, d = {d:,}, {runs} runs"
-_POOLED = (
-    _SIMULATED + ", pool of {pool}; the constants that we know would ask for {times:.0f} times as many d"
-)
-# fmt: off
-LEMMAS = (
-    Claim("worst", "outsiders named at worst: threshold {rule}", "Prop. 2, Remark 3", "at most δ",
-          "δ = {bound:g}, p = 0 and q = 1, exactly by the binomial law, d = {d}", verdict=at_most("bound")),
-    Claim("printed threshold", "the level of the printed threshold", "Fig. 1, E-RT-1",
-          "√(8d ln(1/δ)), of level e^(−τ²/4d) = δ",
-          "δ = {delta:g}, d = {d}", "e^(−τ²/4d) is {value:.4g} = δ², which keeps the promise with room to "
-          "spare; 2√(d ln(1/δ)), which Props. 12 and 13 use, gives δ: exactly {least:.2g} and {kept:.2g} at "
-          "worst", refuted("constant")),
-    Claim("bias", "the mean of the sample is unbiased, a rounded one nearly", "Def. 4, E-RT-6",
-          "|E q − p| ≤ α, as the definition of strong accuracy",
-          "n = 9, exact, rounded to 1/4: the largest bias over p compared with {bound:g}",
-          "{value:.3f}; elsewhere this is called accuracy, and strong accuracy is Def. 19",
-          mended("wording")),
-    Claim("derivative", "the derivative of an expectation", "Lemma 5", "g′(p)(1 − p²)",
-          "{tried} random f on {{−1, 1}}⁵, p from −0.95 to 0.95: largest difference", verdict=_EXACT),
-    Claim("correlation", "the sum of scores of an accurate release", "Lemma 7, Prop. 10, Def. 6",
-          "at least γ; 2/3 − α for means uniform on [−1, 1]",
-          "{name}, n = {n}, exact integral over p, α = {alpha:.3f}", "{value:.3f}, where 2/3 − α is "
-          "{bound:.3f}", at_least("bound")),
-    Claim("equal parts", "everybody's part of a symmetric release", "Lemma 9, Prop. 10",
-          "E f(X)(X_k − p) is the same for every k", "{tried} random symmetric f, n = 6: largest difference",
-          verdict=_EXACT),
-    Claim("half", "the sum of scores below γd/2", "Lemma 11, E-RT-2",
-          "P(Σ score < γ/2d) ≤ δ",
-          _SIMULATED, "γ/(2d) is next to 0: γd/2 is meant, and our copy may have moved the d. Below γd/2: "
-          "{shown} of the runs; the least sum is {least:.2f} γd", mended("copy")),
-    Claim("parts", "integration by parts", "Lemma 14", "Equation (2)",
-          "uniform and Beta densities on [−1, 1] and [a, b], {tried} polynomials: largest difference",
-          verdict=at_most(1e-6)),
-    Claim("density", "the strength of a density on [−1, 1]: {name}", "Cor. 15",
-    "(α, γ)-strong with the γ of its formula",
-          "α = {alpha:g}", "exactly {value:.4f}, by the formula {bound:.4f}", at_least("bound")),
-    Claim("interval density", "the strength of a density on [a, b]: {name}", "Cor. 16",
-          "(α, γ)-strong with the γ of its formula", "α = {alpha:g}",
-          "exactly {value:.4f}, by the formula {bound:.4f}", at_least("bound")),
-    Claim("last step", "the strength of the uniform law on [a, b], simplified", "Sec. II-D, E-RT-3",
-          "1 − (a² + ab + b²)/3 − … ≥ 2/3 − (2/3)(b − a) − …", "a = 0.9, b = 1, α = 0; and {tried} intervals",
-          "{value:.4f} against {bound:.2f}: only the last ≥ fails, on {share:.0%} of the intervals, and no "
-          "factor mends it, as the left side tends to 0 there. (b − a) − (b − a)²/3 is a lower bound on all",
-          refuted()),
-    Claim("two sides", "two-sided tails", "Def. 19, Lemma 20, E-RT-4",
-          "P(|mean − p| > λ) ≤ e^(−λ²n/2)", "n = 3, p = 0, λ = 0.3, exactly",
-          "{value:.3f} against {bound:.3f}; with the factor 2 it holds: {doubled:.3f}", refuted("constant")),
-    Claim("not accurate", "accuracy from strong accuracy", "proof of Lemma 20, E-RT-7",
-          "since M is α-accurate; M is (α, β)-strongly accurate",
-          "p = {p:g}, q = p + α = {near:g} with probability 1 − β and {far:g} otherwise, α = {alpha:g}, "
-          "β = {beta:g}",
-          "strongly accurate, and E q − p is {value:.3f} > α. The bias is at most α + 2β, which costs a "
-          "term in β "
-          "that 4nβ may cover: the lemma may stand", mended("gap in the proof")),
-    Claim("pool mean", "the expected score with a pool", "Lemma 20",
-          "at least γ − 4n(β + e^(−α²m/2)) a column", "exact means, n = {n}, pool of {pool}, α = {alpha:g}, "
-          "{columns:,} columns", "{value:.3f}, by the bound {bound:.3f}", at_least("bound")),
-    Claim("pool sum", "the sum of scores with a pool below γd/2", "Prop. 21", "with probability δ at most",
-          _POOLED, _TAIL, at_most(DELTA), asymptotic=True),
-    Claim("bessel", "correlations with independent variables", "Lemma 22", "Σ E[X_i Y]² ≤ E[Y²]",
-          "{tried} random laws of ±1 and any Y on three of them: largest ratio", verdict=at_most(1.0)),
-    Claim("norm of means", "expected scores of a column", "proof of Lemma 23, E-RT-5",
-          "by Lemma 22 with X_i = x_i − z",
-          "these share z and have variance 2; all q in {{−1, 0, 1}} of three people, p from −0.9 to 0.9, η "
-          "= 1",
-          "the norm is {value:.4f} at most: η suffices, and the lemma's η√2 holds; Lemma 22 needs "
-          "X_i = x_i − p", mended("gap in the proof")),
-    Claim("norm bound", "expected scores of a column", "Lemma 23", "norm at most η√2",
-          "all q in {{−1, 0, 1}} of three people, p from −0.9 to 0.9, η = 1", verdict=at_most(math.sqrt(2))),
-    Claim("norm of scores", "the norm of the scores above 2ηd", "Prop. 24", "with probability δ at most",
-          _POOLED + "; the largest is {largest:.2f} ηd", _TAIL, at_most(DELTA), asymptotic=True),
-    Claim("many large", "a large sum with a small norm", "Lemma 25", "(A/2B)² terms above A/2n at least",
-          "{tried:,} random and extreme vectors with A ≥ 0: least ratio of the number to the bound",
-          verdict=at_least(1.0)),
-    Claim("negative sum", "the same with A < 0", "Lemma 25, E-RT-6",
-          "Σ σ_i ≥ A and Σ σ_i² ≤ B²: (A/2B)² terms above A/2n at least",
-          "σ = (−1, −1), A = −2, B = √2",
-          "{value:.0f} terms above A/2n, where (A/2B)² = {bound:g}; with A ≥ 0, as where it is used, it "
-          "holds",
-          refuted()),
-    Claim("traced people", "members traced with a pool: {release}", "Prop. 26, Thm. 17",
-          "γ²/(256α²) with probability 1 − 2δ",
-          _POOLED + "; γ²/(256α²) is {bound:.3g}, so one or more: in how many runs",
-          "{shown}; at least {least:.3f} with 95 % confidence", at_least(1 - 2 * DELTA), asymptotic=True),
-    Claim("necessity", "with one reference person, d must grow as n²", "Sec. III",
-          tested="exact means of n = {sizes}, d = n²/{part}, {runs} runs: share of members whom the score "
-          "names "
-          "where 5 % of outsiders are named",
-          ours="{values:.2f}: no more as n grows, so that d/n² decides; the paper proves that d = Ω(n²) is "
-          "needed"),
-    Claim("left out", "what Propositions 26 and 28 leave out", "Prop. 26, Prop. 28, Fig. 2, E-RT-6",
-          "Prop. 26 asks d > O(α²n² log(1/δ)/γ²), Prop. 28 leaves α free; q in {{−1, 1}}^d in Fig. 2",
-          "n = {n}, δ = {delta:g}",
-          "Prop. 24, which Prop. 26 uses, asks d ≥ {value:,.0f}, covered by Theorem 17's O(·) and "
-          "α ≥ 1/√n; Prop. 28 needs α < ηγ; q is in [−1, 1]^d in the text", mended("wording")),
-    Claim("loose", "robustly strong: the largest γ of the uniform law", "Def. 27",
-          tested="γ in closed form at η = 1/2", ours="{value:.4f}; 1/3 is reached at η = {eta:.4f}"),
-    Claim("gaussian strength", "strong for Gaussians: uniform means, fixed σ", "Def. 30",
-          "E[σ² ∂g/∂μ] ≥ γ for every g within α of μ",
-          "{tried} g with |g − μ| ≤ {alpha:g}, σ = 1: the least, "
-          "compared with σ²(1 − α)", verdict=at_least("bound")),
-)
-# fmt: on
 
 
 def people_of(p: Array, count: int, rng: Rng) -> Array:
@@ -156,7 +38,7 @@ def _worst_case(d: int, threshold: float) -> float:
     return float(bdtrc(min(math.floor(threshold / 2 + d + 1e-12), 2 * d), 2 * d, 0.5))
 
 
-def _soundness() -> Cases:
+def _thresholds(repeats: int, rng: Rng) -> Cases:
     d = 100
     thresholds, worst = {}, {}
     for rule in ("hoeffding", "paper"):
@@ -176,7 +58,7 @@ def _law(rows: Array, p: float) -> Array:
     return np.asarray(((1 + rows * p) / 2).prod(axis=-1))
 
 
-def _identities(rng: Rng) -> Cases:
+def _identities(repeats: int, rng: Rng) -> Cases:
     rows, off, tried = np.array(list(product((-1.0, 1.0), repeat=5))), 0.0, 40
     for _ in range(tried):
         f = rng.normal(size=len(rows))
@@ -217,7 +99,7 @@ def _identities(rng: Rng) -> Cases:
     yield "equal parts", {"value": off, "tried": tried}
 
 
-def _strengths() -> Cases:
+def _densities(repeats: int, rng: Rng) -> Cases:
     """Lemma 14 and its corollaries beside `ta.strength`; E-RT-3; Definitions 27 and 30."""
     grid, weights = np.polynomial.legendre.leggauss(200)
     off, tried = 0.0, 0
@@ -276,7 +158,7 @@ def _strengths() -> Cases:
     yield "gaussian strength", {**numbers, "tried": tried + 1, "alpha": alpha}
 
 
-def _small_cases(rng: Rng) -> Cases:
+def _small_cases(repeats: int, rng: Rng) -> Cases:
     # the mean of three coins is ±1 or ±1/3: always further off than 0.3
     one_sided = math.exp(-(0.3**2) * 3 / 2)
     fine = one_sided < 1.0 <= 2 * one_sided
@@ -321,7 +203,7 @@ def _small_cases(rng: Rng) -> Cases:
     yield "left out", {"value": asked, "n": n, "delta": DELTA, "mended": planned >= asked - 1e-9}
 
 
-def _simulated(rng: Rng, repeats: int) -> Cases:
+def _simulated(repeats: int, rng: Rng) -> Cases:
     n, gamma = 10, 2 / 3
     d = math.ceil(ta.tracing_plan(n, gamma, 0.0, DELTA).attributes)
     below, sums, runs = [], [], max(_ENOUGH, repeats)
@@ -354,7 +236,7 @@ def _most_share(successes: int, runs: int) -> float:
     return 1 - least_share(runs - successes, runs)
 
 
-def _necessity(rng: Rng, repeats: int) -> Cases:
+def _necessity(repeats: int, rng: Rng) -> Cases:
     """The power of the score of Figure 1 at an exact level, where d is a fixed fraction of n²."""
     sizes, part, runs, values = (10, 20, 40), 4, 4 * repeats, []
     for n in sizes:
@@ -367,7 +249,7 @@ def _necessity(rng: Rng, repeats: int) -> Cases:
     yield "necessity", {"values": Joined(values), "sizes": Joined(sizes), "part": part, "runs": runs}
 
 
-def _with_pool(rng: Rng, repeats: int) -> Cases:
+def _with_pool(repeats: int, rng: Rng) -> Cases:
     n, alpha = 100, 0.5
     gamma = ta.strength(("uniform", -1, 1), alpha)
     people, pool = _drawn(n, 82, 20_000, rng)
@@ -406,21 +288,4 @@ def _drawn(n: int, size: int, d: int, rng: Rng) -> tuple[Array, Array]:
     return people_of(p, n + 1, rng).astype(np.float32), people_of(p, size, rng).mean(axis=0)
 
 
-LEMMA_PARTS: tuple[tuple[Callable[[Rng, int], Cases], tuple[str, ...]], ...] = (
-    (lambda rng, repeats: _soundness(), ("worst", "printed threshold")),
-    (lambda rng, repeats: _identities(rng), ("derivative", "bias", "correlation", "equal parts")),
-    (
-        lambda rng, repeats: _strengths(),
-        ("parts", "density", "interval density", "last step", "loose", "gaussian strength"),
-    ),
-    (
-        lambda rng, repeats: _small_cases(rng),
-        (
-            *("two sides", "not accurate", "bessel", "norm of means", "norm bound", "many large"),
-            *("negative sum", "left out"),
-        ),
-    ),
-    (_simulated, ("half",)),
-    (_with_pool, ("pool mean", "pool sum", "norm of scores", "traced people")),
-    (_necessity, ("necessity",)),
-)
+LEMMAS = (_thresholds, _identities, _densities, _small_cases, _simulated, _with_pool, _necessity)

@@ -329,9 +329,9 @@ def _fairly(found: Everything, rng: object) -> Iterator[NamedCase]:
     listed = "; ".join(f"×{level:g}: {cut.ratio:.3f}, {lap.ratio:.3f}" for level, cut, lap in pairs)
     most = max((abs(one.ratio - 1) for _, *both in pairs for one in both), default=0.0)
     words = {"best": best, "levels": len(pairs), "most": most, "said": listed}
-    others = {name: _best_at(families) for name, families in found.otherwise.items()}
-    also = tuple(name for name, (some, first) in others.items() if first == len(some))
-    over = _Over(also, len(others)).judging(best == len(pairs))
+    tried = {name: _best_at(some) for name, some in {"as described": found.fair, **found.otherwise}.items()}
+    also = tuple(name for name, (some, first) in tried.items() if first == len(some))
+    over = _Over(also, len(tried)).judging(best == len(pairs))
     yield "best", {"n": found.n, **words, **over}
 
 

@@ -158,7 +158,7 @@ def _pool(repeats: int, rng: Rng) -> Cases:
                 found = ta.trace(q, people[: 2 * n], people[2 * n :], attack=attack, **options)
                 traced[attack].append(float(found.member[:few].mean()))
             wrong.append(float(found.member[few:].mean()))  # of the pool attack, which comes last
-        words = {"released": released, "n": n, "d": d, "pool": pool}
+        words = {"released": released, "n": n, "d": d, "pool": pool, "alpha": alpha}
         yield "pool", case_of(share_of(traced["pool"]), alone=share_of(traced["single"])[0], **words)
         yield "pool soundness", case_of(share_of(wrong), **words)
 

@@ -69,7 +69,12 @@ def test_its_kind_is_the_verdict_of_a_claim_and_its_command_names_the_paper(name
 
 
 def test_the_docs_call_nothing_false_without_numbers_and_an_erratum():
-    text = (ROOT / "docs" / "papers.md").read_text(encoding="utf-8").split("## What we found")[1].split("## Writing")[0]
+    text = (
+        (ROOT / "docs" / "papers.md")
+        .read_text(encoding="utf-8")
+        .split("## What we found")[1]
+        .split("## Writing")[0]
+    )
     found = [text[match.start() :][:300] for match in re.finditer(r"false as (worded|printed)(?! \|)", text)]
     assert len(found) >= 2
     for words in found:

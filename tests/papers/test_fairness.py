@@ -1,8 +1,10 @@
 """What a second reader of the five papers found on our pages, read off the pages: none of it comes back."""
 
 import json
+import math
 import re
 
+import numpy as np
 import pytest
 from tests.conftest import SHARED
 from typer.testing import CliRunner
@@ -136,3 +138,37 @@ def test_a_table_is_run_alone_and_stands_beside_the_paper_s(tmp_path, monkeypatc
     assert table["head"][:4] == ["scale", "Gaussian, the paper", "Gaussian, ours", "Gaussian, nearest"]
     assert table["rows"][0][:2] == ["1", "819.18 ± 443.037"]
     assert len(table["rows"]) == 16
+
+
+@pytest.mark.skipif(not (HERE / "lung_cancer_counties.csv").is_file(), reason="the paper's data are not here")
+def test_what_is_asked_about_a_plotted_figure_has_its_pictures(tmp_path):
+    found = page(tmp_path, "private-ols", "Fig. 3", "--data", str(HERE))
+    assert [one["title"][:8] for one in found["figures"]] == ["Figure 3", "Figure 3"]
+    assert not page(tmp_path, "private-ols", "Lemma 2", "--data", str(HERE))["figures"]
+
+
+@pytest.mark.parametrize(("number", "family"), [("Fig. 3", "Gaussian"), ("Fig. 5", "truncated normal")])
+def test_a_figure_of_regression_noise_stands_beside_table_3(number, family):
+    from types import SimpleNamespace
+
+    from tellall.papers import regression_noise_figures as drawn
+    from tellall.papers.regression_noise_attack import FAMILIES, PAPER_SPREAD, PAPER_SWEEP, SCALES
+
+    shape = (3, len(SCALES), 10)
+    sweep = SimpleNamespace(scales=SCALES, error=np.ones(shape), utility=np.ones((*shape, 27)))
+    data = SimpleNamespace(paper=True, d=27)
+    found = SimpleNamespace(data=data, sweep=sweep, nearest=None, variants=(), nothing=20.0)
+    left, right = drawn.figures_of(number, found)
+    assert number in left.title
+    assert family in right.title
+    k = FAMILIES.index(family)
+    printed, ours = left.series
+    for scale, error, low, high in zip(printed.x, printed.y, printed.low, printed.high, strict=True):
+        if PAPER_SWEEP[scale][k] >= 1e-3:
+            assert error == PAPER_SWEEP[scale][k]
+            assert high == pytest.approx(error + PAPER_SPREAD[scale][k])
+            assert low == pytest.approx(max(1e-3, error - PAPER_SPREAD[scale][k]))
+        else:
+            assert math.isnan(error)  # printed as 0: its digits are lost
+    assert set(ours.y) == {1.0}
+    assert not drawn.figures_of("Sec. 5", found)

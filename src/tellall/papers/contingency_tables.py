@@ -58,7 +58,7 @@ def rerun(
     ]
     figures, cases = run_parts(parts, rng, progress, PAPER.keys_about(about))
     tables = [_table_1()] if about in ("", "Table 1") else []
-    found = PAPER.rerun(figures, cases, rng, quick, tables=tables)
+    found = PAPER.rerun(() if about else figures, cases, rng, quick, tables=tables)
     return found.about(about) if about else found
 
 

@@ -44,5 +44,5 @@ def rerun(
         PAPER.part(attacks.exhaustive, effort, work=2),  # last, so that the others keep their random numbers
     ]
     figures, cases = run_parts(parts, rng, progress, PAPER.keys_about(about))
-    found = PAPER.rerun(figures, cases, rng, quick)
+    found = PAPER.rerun(() if about else figures, cases, rng, quick)
     return found.about(about) if about else found

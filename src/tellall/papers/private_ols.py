@@ -5,7 +5,7 @@ Our copy of the paper has no pictures, so its sentences about the figures are co
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from math import nan, sqrt
 from pathlib import Path
@@ -122,7 +122,8 @@ def rerun(
     other = plans != _PLANS
     known: dict[str, Any] = {"stand_in": _OTHERS, "notes": (_OTHER, *PAPER.notes)} if other else {}
     if about:
-        return PAPER.rerun((), cases, rng, quick, **known).about(about)
+        drawn = _FIGURES[about](twos, threes) if about in _FIGURES else ()
+        return PAPER.rerun(drawn, cases, rng, quick, **known).about(about)
     details = {"figure_2": twos, "figure_3": threes}
     return PAPER.rerun(figures(twos, threes), cases, rng, quick, details=details, **known)
 
@@ -403,6 +404,12 @@ def figures(twos: Sequence[dict[str, Any]], threes: Sequence[dict[str, Any]]) ->
     yield from map(_drawn_3, threes)
     yield from map(_drawn_scales, twos)
     yield _drawn_rate(twos)
+
+
+_FIGURES: dict[str, Callable[[Sequence[dict[str, Any]], Sequence[dict[str, Any]]], list[Figure]]] = {
+    "Fig. 2": lambda twos, threes: [*map(_drawn_2, twos), *map(_drawn_scales, twos)],
+    "Fig. 3": lambda twos, threes: [*map(_drawn_3, threes)],
+}
 
 
 def _drawn_2(two: dict[str, Any]) -> Figure:

@@ -26,7 +26,7 @@ from tellall.papers.regression_noise_attack import (
     load,
 )
 from tellall.papers.regression_noise_experiments import Everything, Fair, NoisyBits, Variant, noise_sweep
-from tellall.papers.regression_noise_figures import figures
+from tellall.papers.regression_noise_figures import figures, figures_of
 from tellall.report.kit.plot import number
 from tellall.report.paper import PaperRerun, PaperTable
 
@@ -71,7 +71,7 @@ def rerun(
     known: dict[str, Any] = {"stand_in": _OTHERS, "notes": (_OTHER, *PAPER.notes)} if other else {}
     known["tables"] = tuple(beside(found) for number, beside in _TABLES.items() if about in ("", number))
     if about:
-        return PAPER.rerun((), cases, rng, quick, **known).about(about)
+        return PAPER.rerun(figures_of(about, found), cases, rng, quick, **known).about(about)
     details = {"table_3": table_3(found)}
     return PAPER.rerun(figures(found), cases, rng, quick, details=details, **known)
 

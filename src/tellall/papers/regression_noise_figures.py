@@ -3,22 +3,31 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from tellall.papers.claims import Array
-from tellall.papers.regression_noise_attack import FAMILIES, PAPER_SIZES, PAPER_SWEEP, PREPARATIONS, UNITS
+from tellall.papers.regression_noise_attack import (
+    FAMILIES,
+    PAPER_SIZES,
+    PAPER_SPREAD,
+    PAPER_SWEEP,
+    PREPARATIONS,
+    UNITS,
+)
 from tellall.papers.regression_noise_experiments import Everything, NoiseSweep, Variant
 from tellall.report.kit.plot import Axis, Figure, Kind, Rule, Series
 
 __all__ = [
     "figures",
+    "figures_of",
 ]
 
 _FLOOR = 1e-3  # errors below this are off the chart
 _NOISE = "standard deviation of the noise"
+_FAMILY = {"Fig. 3": "Gaussian", "Fig. 4": "Laplace", "Fig. 5": "truncated normal"}
 
 
 def figures(found: Everything) -> tuple[Figure, ...]:
@@ -38,6 +47,65 @@ def figures(found: Everything) -> tuple[Figure, ...]:
         _trade_off(found),
     ]
     return (*out, _bits_by_size(found), _bits_by_noise(found))
+
+
+def figures_of(number: str, found: Everything) -> list[Figure]:
+    """A figure of the paper, its numbers beside ours; none for other objects."""
+    if number in ("Fig. 2", "Table 2"):
+        return [_sizes(found)]
+    if number in _FAMILY:
+        return [*_beside(found, number, FAMILIES.index(_FAMILY[number]))]
+    return []
+
+
+def _beside(found: Everything, number: str, k: int) -> Iterator[Figure]:
+    """Figure 3, 4 or 5: the attack's error, and what the noise costs the reader."""
+    family, bar = (
+        FAMILIES[k],
+        Rule(1.0, "the paper: about 1") if k == 2 else Rule(3.0, "the paper: 3 or more"),
+    )
+    sweeps = {"ours, as described": found.sweep}
+    if found.nearest is not None:
+        sweeps[f"ours, {found.variants[0].name}"] = found.nearest
+    errors, costs = [], []
+    if found.data.paper:
+        printed = [(scale, PAPER_SWEEP[scale][k], PAPER_SPREAD[scale][k]) for scale in found.sweep.scales]
+        errors.append(_spread("the paper, Table 3", *zip(*printed, strict=True), kind="both"))
+    for label, sweep in sweeps.items():
+        mean, spread = sweep.error[k].mean(axis=1), sweep.error[k].std(axis=1)
+        errors.append(_spread(label, sweep.scales, mean, spread, kind="points"))
+        costs.append(_ranges(label, sweep.scales, sweep.utility[k].mean(axis=1)))
+    yield Figure(
+        f"{number}, left: {family} noise, error of the attack",
+        "Means over ten samples, one standard deviation either way. The paper's numbers are those of its "
+        f"Table 3. Off the chart: what is below {_FLOOR:g}.",
+        Axis("σ" if k == 0 else "scale", log=True, low=5e-6),
+        Axis("mean absolute error", log=True, low=_FLOOR),
+        tuple(errors),
+        (Rule(found.nothing, "the median for everybody"),),
+    )
+    yield Figure(
+        f"{number}, right: {family} noise, what it costs the reader",
+        f"Median over {found.data.d} regressions, bands from the least to the largest. Our copy has the "
+        "paper's sentence about this picture and not its numbers.",
+        Axis("σ" if k == 0 else "scale", log=True),
+        Axis("prediction error, noisy over clean", log=True, low=0.9),
+        tuple(costs),
+        (bar,),
+    )
+
+
+def _spread(label: str, scales: Sequence[float], mean: Any, spread: Any, *, kind: Kind) -> Series:
+    """Means by scale, one standard deviation either way."""
+    centre, half = np.asarray(mean, dtype=float), np.asarray(spread, dtype=float)
+    return Series(
+        label, scales, _positive(centre), low=np.maximum(centre - half, _FLOOR), high=centre + half, kind=kind
+    )
+
+
+def _ranges(label: str, scales: Sequence[float], each: Array) -> Series:
+    """The median regression at each scale, with the least and the largest."""
+    return Series(label, scales, np.median(each, axis=1), low=each.min(axis=1), high=each.max(axis=1))
 
 
 def _sizes(found: Everything) -> Figure:
@@ -152,16 +220,7 @@ def _utility(found: Everything) -> Figure:
         if sweep is None:
             continue
         each = sweep.utility.mean(axis=2)  # family × scale × regression
-        series += [
-            Series(
-                f"{family}, {words}",
-                sweep.scales,
-                np.median(each[k], axis=1),
-                low=each[k].min(axis=1),
-                high=each[k].max(axis=1),
-            )
-            for k, family in enumerate(FAMILIES)
-        ]
+        series += [_ranges(f"{family}, {words}", sweep.scales, each[k]) for k, family in enumerate(FAMILIES)]
     nearest = " or in the nearest preparation" if found.nearest is not None else ""
     return Figure(
         "Figures 3 to 5, right: what the noise costs the reader",

@@ -190,7 +190,10 @@ class PaperRerun(Record):
     details: Annotated[Mapping[str, Any], NOT_WRITTEN] = field(default_factory=dict)
 
     def about(self, words: str) -> PaperRerun:
-        """The same rerun with the statements about one object or erratum only: "Thm. 3.3", "E-LR-1"."""
+        """The same rerun with the statements about one object or erratum only: "Thm. 3.3", "E-LR-1".
+
+        Figures stay: whoever reruns a part draws none but those of the object.
+        """
         kept = tuple(one for one in self.statements if words in re.split(r", |proof of ", one.where))
         places = tuple(range(1, len(kept) + 1))
         entries = tuple(replace(one, statements=places) for one in self.index if one.number == words)
@@ -198,7 +201,7 @@ class PaperRerun(Record):
         other = any(one.verdict == "not tried (other data)" for one in kept)
         notes = self.notes[:1] if other else ()  # which data stand in
         mine = replace(self, statements=kept, index=entries, tables=tables)
-        return replace(mine, figures=(), notes=notes, asked=words)
+        return replace(mine, notes=notes, asked=words)
 
     @property
     def counts(self) -> Counter[str]:

@@ -380,6 +380,13 @@ def test_a_promise_about_all_areas_is_for_a_row_that_stays_in_its_area():
         2.0, 0.0, "one row replaced within its area", "a"
     )
     assert _promised_of_areas([strong, Promised()]) == Promised()
+    known = [replace(strong, advantage=0.2, tpr=0.3), replace(weak, advantage=0.1, tpr=0.4)]
+    found = _promised_of_areas(known)
+    assert found is not None
+    assert (found.advantage, found.tpr) == (0.2, 0.4)
+    found = _promised_of_areas([*known, strong])
+    assert found is not None
+    assert (found.advantage, found.tpr) == (None, None)  # what one area may give away is not known
 
 
 def test_a_release_not_attacked_in_every_area_does_not_pass(monkeypatch):

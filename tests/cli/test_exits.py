@@ -42,6 +42,7 @@ ASKED = {
     "calibrate": "plan.toml --max-advantage 0.3",
     "publish": "plan.toml --out new.json",
     "attack": "release.json --public people.csv",
+    "recognise": "table.csv --data people.csv",
     "rows": "table.csv --jobs 1",
     "hidden": "withheld.csv",
     "explain": "advantage",

@@ -169,6 +169,6 @@ def test_what_does_not_fit_is_refused(kind: type) -> None:
     with pytest.raises(InvalidInput, match="row_bound must be at least the norm of every row"):
         kind(1.0, 1e-3, row_bound=0.5).fit(x, y)
     with pytest.raises(InvalidInput, match="epsilon must be"):
-        kind(0.0, 1e-3, row_bound=0.5)
+        kind(-1.0, 1e-3, row_bound=0.5)
     with pytest.raises(InvalidInput, match="degrees must be more than the columns"):
         wishart_delta(1.0, 1.0, 3, 3)

@@ -266,9 +266,15 @@ def _promised_of_areas(known: Sequence[Promised | None]) -> Promised | None:
     return replace(
         weakest,
         relation=f"{weakest.relation} within its area",
-        advantage=max(one.advantage or 0.0 for one in parts),
-        tpr=max(one.tpr or 0.0 for one in parts),
+        advantage=_largest([one.advantage for one in parts]),
+        tpr=_largest([one.tpr for one in parts]),
     )
+
+
+def _largest(known: Sequence[float | None]) -> float | None:
+    """The largest of these numbers; None if one of them is not known."""
+    told = [one for one in known if one is not None]
+    return max(told) if len(told) == len(known) else None
 
 
 def _sum_luck(parts: Sequence[Luck]) -> Luck:

@@ -173,7 +173,7 @@ class PrivacyProfile(WithFigures):
         --------
         >>> profile = PrivacyProfile(curve=lambda e: gaussian_delta(e, 1.0, 1.0), mechanism="a noisy sum")
         >>> profile.posterior([0.01, 0.5]).round(4).tolist()
-        [0.022, 0.6915]
+        [0.0221, 0.6915]
         """
         before = as_fractions("prior", prior)
         if fpr is None:

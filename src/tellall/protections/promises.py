@@ -57,7 +57,8 @@ def laplace_delta(epsilon: ArrayLike, sensitivity: float, scale: float) -> Float
     moved = at_least_zero("sensitivity", sensitivity)
     if not scale > 0.0:
         raise invalid("scale", "above zero", scale)
-    return np.asarray(np.maximum(0.0, -np.expm1((as_epsilons(epsilon) - moved / scale) / 2.0)))[()]
+    below = np.minimum(as_epsilons(epsilon) - moved / scale, 0.0)
+    return np.abs(np.expm1(below / 2.0))
 
 
 def concentrated_delta(epsilon: ArrayLike, rho: float) -> Floats:
@@ -72,7 +73,7 @@ def concentrated_delta(epsilon: ArrayLike, rho: float) -> Floats:
     Examples
     --------
     >>> concentrated_delta([0.0, 1.0, 5.0], 0.1).round(4).tolist()
-    [0.2236, 0.0333, 0.0]
+    [0.2236, 0.0089, 0.0]
     """
     eps, spent = as_epsilons(epsilon), at_least_zero("rho", rho)
     order = _ORDERS
@@ -104,7 +105,7 @@ def budget(
     >>> budget(advantage=0.1)
     (0.0, 0.1)
     >>> [round(part, 5) for part in budget(tpr=0.05, fpr=0.01)]
-    [1.35311, 0.0113]
+    [1.35318, 0.0113]
     """
     from scipy.special import ndtri
 

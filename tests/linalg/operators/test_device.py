@@ -99,6 +99,20 @@ def test_packed_moments_obey_the_laws(d: int, n: int, signs: bool, order: int, s
     check_operator(Moments(packed, order), seed=seed, tolerance=1e-4)
 
 
+@pytest.mark.parametrize("kept", [200, 150, 60])
+def test_bits_of_most_people_in_another_order_are_not_copied(kept: int) -> None:
+    """Everybody alone in their group, in the groups' order: the vectors are reordered, bits are not."""
+    rng = np.random.default_rng(3)
+    bits = rng.integers(0, 2, (7, 200))
+    wanted = rng.permutation(200)[:kept]
+    for whole in (Moments(Packed.of(bits), 2), RowFunction([0, 1, 1, 0], Packed.of(bits))):
+        taken = whole.take(wanted)
+        np.testing.assert_array_equal(taken.to_dense(), whole.to_dense()[:, wanted])
+        copied = getattr(taken, "factor", None) is not None or getattr(taken, "bits", None) is not None
+        assert copied == (kept == 60)
+        check_operator(taken, tolerance=1e-4)
+
+
 def test_packed_columns_are_taken_in_any_order() -> None:
     bits = np.random.default_rng(0).integers(0, 2, (3, 2000))
     wanted = np.array([1999, 5, 5, 0])

@@ -9,6 +9,7 @@ from tellall.attack.baselines import BLOCKED
 from tellall.audits.plans.plan import Plan
 from tellall.linalg.operators.compose import MOST_ENTRIES, MOST_PLACES
 from tellall.linalg.operators.linear_operator import HOST, Device, find_device
+from tellall.linalg.operators.row_blocks import SHARED
 from tellall.people.areas import split
 from tellall.people.codes import PACKED, Numbers
 from tellall.people.dataset import Dataset
@@ -147,6 +148,8 @@ def _attack(dataset: Dataset, statistics: Sequence[Statistic], device: Device) -
     if unknowns <= FACTORISED:
         if found is not None and 2 * found[1] <= unknowns:  # solved through the rows
             host += 8 * _ROW_SIDE * found[1] * unknowns
+            pairs = unknowns * found[0] * (found[0] + 1) // 2  # of rows that share an unknown
+            host += _ENTRY * pairs if pairs <= SHARED else 0
         else:
             host += 8 * _SQUARES * unknowns * unknowns
             if rows * unknowns <= _WRITTEN_OUT:

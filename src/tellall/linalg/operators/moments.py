@@ -19,6 +19,7 @@ from tellall.linalg.operators.linear_operator import (
     Device,
     IntArray,
     LinearOperator,
+    RowSelect,
     stack_columns,
 )
 
@@ -361,8 +362,10 @@ class Moments(LinearOperator):
         assert weights is not None
         return gram_of_rows(self._row_blocks(), weights, self.shape[1])
 
-    def take(self, columns: IntArray) -> Moments:
+    def take(self, columns: IntArray) -> LinearOperator:
         if isinstance(self.factor, Packed):
+            if 2 * len(columns) > self.shape[1]:  # bits are slower to reorder than a vector
+                return RowSelect(self.T, columns).T
             return Moments(self.factor.take(columns), self.order)
         kept = self.device.xp.take(self.factor, self.device.put(columns), axis=1)
         return Moments(kept, self.order, device=self.device)

@@ -16,12 +16,12 @@ import numpy.typing as npt
 
 from tellall.linalg.operators.linear_operator import Array, LinearOperator
 
-__all__ = ["TALL", "ManyColumns", "RowBlocks", "WideRows"]
+__all__ = ["SHARED", "TALL", "ManyColumns", "RowBlocks", "WideRows"]
 
 _LOOSE = 2.0  # places per entry up to which blocks are worth it
 _CHUNK, _FEW = 1 << 15, 1 << 12  # unknowns at a time, so that what is added up stays in the cache
 TALL = 6  # mean rows of a block from which leaving out zeros is quicker
-_SHARED = 4_000_000  # entries of pairs of rows that are written out at once: 48 MB
+SHARED = 4_000_000  # entries of pairs of rows that are written out at once: 48 MB
 _WRITTEN = 4_000_000  # entries that are written out at once, to be read into blocks
 
 Indices = npt.NDArray[np.intp]
@@ -235,7 +235,7 @@ class RowBlocks(ManyColumns):
         if self.part is not None:
             return self.part[0]._joint
         blocks = self.start.size - 1
-        if self.unknowns * blocks * (blocks + 1) // 2 > _SHARED:
+        if self.unknowns * blocks * (blocks + 1) // 2 > SHARED:
             return None
         return _JointRows.of(self)
 

@@ -18,6 +18,7 @@ from tellall.linalg.operators.linear_operator import (
     Device,
     IntArray,
     LinearOperator,
+    RowSelect,
     stack_columns,
 )
 from tellall.linalg.operators.moments import Moments, Packed, gram_of_rows, in_chunks, upper_triangle
@@ -206,10 +207,12 @@ class RowFunction(LinearOperator):
             return one * closed_gram(self.table, self._whole, self.tuples)
         return gram_of_rows(self._row_blocks(), weights, self.shape[1])
 
-    def take(self, columns: IntArray) -> RowFunction:
-        packed = isinstance(self.bits, Packed)
-        bits = self.bits.take(columns) if packed else np.ascontiguousarray(self.bits[:, columns])
-        return RowFunction(self.table, bits, self.tuples)
+    def take(self, columns: IntArray) -> LinearOperator:
+        if not isinstance(self.bits, Packed):
+            return RowFunction(self.table, np.ascontiguousarray(self.bits[:, columns]), self.tuples)
+        if 2 * len(columns) > self.shape[1]:  # bits are slower to reorder than a vector
+            return RowSelect(self.T, columns).T
+        return RowFunction(self.table, self.bits.take(columns), self.tuples)
 
     def squared(self) -> RowFunction:
         return RowFunction(self.table**2, self.bits, self.tuples)

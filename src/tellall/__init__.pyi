@@ -128,6 +128,7 @@ from .statistics.statistic import Statistic as Statistic
 from .statistics.subset_counts import SubsetCounts as SubsetCounts
 from .statistics.sums import Sums as Sums
 from .statistics.survival import SurvivalCurve as SurvivalCurve
+from .tracing.fingerprint import fingerprint as fingerprint
 from .tracing.limit_files import limit_of_file as limit_of_file
 from .tracing.release_limit import ReleaseLimit as ReleaseLimit
 from .tracing.release_limit import release_limit as release_limit

@@ -56,6 +56,7 @@ def rerun(
     parts = [
         *(PAPER.reported(run, repeats) for run in (*_EXPERIMENTS, *LEMMAS)),
         *(PaperPart(partial(_drawn, draw, repeats), 1, ("",)) for draw in _FIGURES),
+        PAPER.reported(_fingerprinting, repeats),  # last, so that the others keep their random numbers
     ]
     figures, cases = run_parts(parts, rng, progress, PAPER.keys_about(about))
     if about:
@@ -248,6 +249,30 @@ def _not_private(repeats: int, rng: Rng) -> Cases:
         named += ta.trace(q, people[:1], people[n:], threshold="hoeffding", delta=delta).traced
     bound = math.exp(0.1) * delta + 1 / (4 * n)
     yield "not private", {"value": least_share(named, runs), "bound": bound, "n": n, "d": d, "runs": runs}
+
+
+def _fingerprinting(repeats: int, rng: Rng) -> Cases:
+    """Sec. I-D: what knowing p exactly is worth, beside one reference person and a pool."""
+    n, d = 20, 400
+    size, alpha = 4 * n, 1.0  # nothing is truncated: means and pool differ by less than 2
+    options: dict[str, Any] = {"threshold": "hoeffding", "delta": DELTA, "anyway": True}
+    inside: dict[str, list[float]] = {"known": [], "single": [], "pool": []}
+    outside: dict[str, list[float]] = {name: [] for name in inside}
+    for _ in range(2 * repeats):
+        p = rng.uniform(-1, 1, d)
+        people = people_of(p, 2 * n + 1 + size, rng)
+        q, targets, others = people[:n].mean(axis=0), people[: 2 * n], people[2 * n :]
+        for name, found in (
+            ("known", ta.fingerprint(q, targets, p, delta=DELTA)),
+            ("single", ta.trace(q, targets, others[:1], **options)),
+            ("pool", ta.trace(q, targets, others, attack="pool", alpha=alpha, **options)),
+        ):
+            inside[name].append(float(found.member[:n].mean()))
+            outside[name].append(float(found.member[n:].mean()))
+    shares = {name: float(np.mean(one)) for name, one in inside.items()}
+    words = {"n": n, "d": d, "ratio": d / n**2, "runs": 2 * repeats, "size": size}
+    worst = max(float(np.mean(one)) for one in outside.values())
+    yield "fingerprinting", {"value": shares["known"], "outside": worst, **shares, **words}
 
 
 _EXPERIMENTS = (

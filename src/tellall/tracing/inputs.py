@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -74,8 +74,12 @@ def read_input(
     clip: bool,
     alleles: str | None = None,
     noise: Noise | None = None,
+    alone: bool = False,
 ) -> Input:
-    """Brings means and people to one coding without suppressed attributes; refuses what does not fit."""
+    """Brings means and people to one coding without suppressed attributes; refuses what does not fit.
+
+    `alone` says that there are no reference people: the targets stand in, and nothing is said about them.
+    """
     if not isinstance(coding, str) or coding not in CODINGS:
         raise invalid("coding", "'signs', 'bits' or 'genotypes'", coding)
     if n is not None:
@@ -105,7 +109,7 @@ def read_input(
         q = np.clip(q, -1, 1)
         if outside:
             notes.append(f"{outside} means outside the possible range clipped to it.")
-    copies = count_copies(people[0], people[1], rule)
+    copies = 0 if alone else count_copies(people[0], people[1], rule)
     if copies:
         notes.append(
             f"{copies} of the targets are also reference people, or have a twin there. They cannot be told "
@@ -113,7 +117,7 @@ def read_input(
             "high: leave them out of the reference."
         )
     gaps = lacking("targets", people[0], rule), lacking("reference", people[1], rule)
-    notes.extend(_note_missing(*gaps, q.size))
+    notes.extend(_note_missing(gaps[0], replace(gaps[1], share=0.0) if alone else gaps[1], q.size))
     known = alleles if rule.name == "genotypes" else None
     error = Exact() if noise is None else noise
     behind = n

@@ -17,6 +17,7 @@ from tellall.tracing.inputs import Input
 from tellall.tracing.score_terms import Contribution, clipped
 
 __all__ = [
+    "centred_scores",
     "conformal_scores",
     "linear_scores",
 ]
@@ -42,13 +43,17 @@ def linear_scores(given: Input, *, alpha: float | None = None) -> tuple[Array, f
         own, first = _real_scores(replace(given, reference=SomePeople(given.reference, 0, 1)))
         return own - first, float(given.q @ given.q)
     z0, weights = _first_and_weights(given, alpha)
+    return centred_scores(given.targets, given.coding, z0, weights), float(weights @ weights)
+
+
+def centred_scores(targets: Chunked, coding: AttributeCoding, centre: Array, weights: Array) -> Array:
+    """Returns ⟨y − centre, weights⟩ of every target; a missing call adds nothing. O(targets · d) time."""
 
     def table(part: slice) -> Array:
-        adds = [(sign - z0[part]) * weights[part] for sign in given.coding.signs]
+        adds = [(sign - centre[part]) * weights[part] for sign in coding.signs]
         return np.stack([*adds, np.zeros_like(weights[part])])
 
-    parts = slices_for(given.targets, given.coding)
-    return _weighted_sums(given.targets, given.coding, parts, table), float(weights @ weights)
+    return _weighted_sums(targets, coding, slices_for(targets, coding), table)
 
 
 def _first_and_weights(given: Input, alpha: float | None) -> tuple[Array, Array]:

@@ -37,7 +37,6 @@ from tellall.protections.protection import (
 )
 from tellall.protections.rounding import Rounding
 from tellall.release.release import Computed, Release, publish
-from tellall.statistics.among import alone
 from tellall.statistics.estimators import Estimator
 from tellall.statistics.marginals import Marginals
 from tellall.statistics.statistic import Statistic, tables_of
@@ -194,7 +193,7 @@ def _check_view(
     seen = release
     if mask is not None:
         about &= mask
-        seen = replace(release, statistic=alone(release.statistic)).about(mask[rows])
+        seen = replace(release, where=None).about(mask[rows])
     truth = people.take(rows)
     assert truth.secret is not None
     known = Knowledge(
@@ -564,7 +563,7 @@ def _check_saved(release: Release) -> None:
             path = release.save(Path(folder) / "release.json")
         except InvalidInput:  # the law is of a class that tellall does not know
             return
-        law, loaded = release.noise, Release.load(path, own=[type(alone(release.statistic))]).noise
+        law, loaded = release.noise, Release.load(path, own=[type(release.statistic)]).noise
     kept = (law.std, law.bound, law.known) == (loaded.std, loaded.bound, loaded.known)
     assert kept, "a saved release keeps the law"
 

@@ -14,6 +14,7 @@ from tellall.attack.baselines import (
     typical,
 )
 from tellall.attack.secret import Bit, Category, Real, Secret
+from tellall.evidence.query import query_of
 
 LINES = ta.Estimator("linear", block=2)
 
@@ -297,7 +298,7 @@ def test_columns_outside_are_those_that_no_statistic_uses():
         assert np.ptp(found.probability[same]) < 0.25
     assert found.accuracy(truth) > 0.7
     assert outside([ta.Marginals(2)], public, truth, Bit()) is None  # every column is used
-    where = ta.publish(people, BY_AREA, where="a = 1").statistic
+    where = query_of(ta.publish(people, BY_AREA, where="a = 1"))
     assert where.columns_used(public) == {"area", "a"}
     assert ta.Estimator("linear", blocks=[["a", "b"]]).columns_used(public) == {"a", "b"}
     assert ta.Predicates("xor", ways=2).columns_used(public) == set(public.names)

@@ -17,7 +17,7 @@ from tellall.audits.plans.plan import Plan
 from tellall.audits.trial import Planned, Setting
 from tellall.core import files as store
 from tellall.report.audit_page import render
-from tellall.statistics.among import Among, as_where
+from tellall.statistics.where import as_where
 from tests.conftest import random_people
 
 from .conftest import PLAN, small_people
@@ -267,7 +267,7 @@ def _published(protect, where=None):
 
 
 def _planned(where, *protect):
-    return Planned("t", Among(ta.Marginals(3), as_where(where)), protect)
+    return Planned("t", ta.Marginals(3), protect, where=as_where(where))
 
 
 _KEPT = random_people(60, 5, seed=3)

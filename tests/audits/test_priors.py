@@ -87,7 +87,7 @@ def test_a_score_has_the_prior_as_a_baseline() -> None:
 def test_several_draws_share_one_decomposition_for_each_prior() -> None:
     people, _ = world(2)
     trial = Trial(Setting(people), (tables()[0],), draws=4, seed=1)
-    prior = trial.setting.priors(trial.statistics)["outside"]
+    prior = trial.setting.priors(trial.queries)["outside"]
     for release, found in zip(trial.published, trial.attack("least-squares, outside"), strict=True):
         alone = ta.reconstruct(release, people.public, "least-squares", prior)
         np.testing.assert_allclose(found.confidence, alone.confidence, atol=1e-4)
@@ -201,7 +201,7 @@ def gibbs(
 def test_the_attack_is_as_strong_as_a_gibbs_sampler_with_the_same_prior(seed: int) -> None:
     people, _ = world(seed)
     trial = Trial(Setting(people), tables(), seed=seed)
-    prior = trial.setting.priors(trial.statistics)["outside"]
+    prior = trial.setting.priors(trial.queries)["outside"]
     reference = gibbs(people, list(trial.published[0]), prior, 1.0, seed)
     best = float(((reference >= 0.5) == people.secret).mean())
     for decoder, off in (("auto", 0.02), ("least-squares", 0.03)):

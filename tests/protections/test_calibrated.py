@@ -282,20 +282,20 @@ def test_nothing_is_promised_where_a_replaced_row_makes_a_value_go_missing():
 def test_what_is_about_the_people_of_a_condition_promises_nothing_that_rests_on_their_number():
     """A replaced row may leave them: totals and shares then change as no noise on counts hides."""
     public, mask = PEOPLE.public, np.arange(60) < 20
-    some, chosen = (ta.publish(PEOPLE, ta.Marginals(2), where=w).statistic for w in ("a0 = 1", mask))
-    shares, chosen_shares = (
-        ta.publish(PEOPLE, ta.Marginals(2, scale="fractions"), where=w).statistic for w in ("a0 = 1", mask)
-    )
+    counts, shares = ta.Marginals(2), ta.Marginals(2, scale="fractions")
+    some = "a0 = 1"
     walsh = ta.publish(PEOPLE, ta.Marginals(2), WalshNoise(std=30.0), rng=1, where="a0 = 1")
     inside = int((public.codes[0] == 1).sum())
     assert walsh.values.reshape(6, 4).sum(axis=1) == pytest.approx(np.full(6, inside))  # shown exactly
     for protect in (WalshNoise(std=30.0), Trivial()):
-        assert guarantee_of(protect, some, public) is None
-        assert guarantee_of(protect, chosen, public) is not None  # a mask has as many people whoever they are
+        assert guarantee_of(protect, counts, public, where=some) is None
+        assert (
+            guarantee_of(protect, counts, public, where=mask) is not None
+        )  # as many people, whoever they are
     for protect in (Laplace(1.0), SuLQ(1.0, 1e-5), Geometric(6, unit=1 / inside)):
-        assert guarantee_of(protect, shares, public) is None
-    assert guarantee_of(Geometric(6, unit=1 / 20), chosen_shares, public).epsilon == pytest.approx(2)
-    assert guarantee_of(Laplace(6.0), some, public).epsilon == pytest.approx(2)
+        assert guarantee_of(protect, shares, public, where=some) is None
+    assert guarantee_of(Geometric(6, unit=1 / 20), shares, public, where=mask).epsilon == pytest.approx(2)
+    assert guarantee_of(Laplace(6.0), counts, public, where=some).epsilon == pytest.approx(2)
 
 
 def test_hiding_that_looks_at_who_is_where_loses_the_promise():

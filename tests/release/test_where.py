@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import tellall as ta
+from tellall.evidence.query import Query
 from tellall.linalg.operators.diagonal import BlockDiagonal
 from tellall.linalg.operators.linear_operator import Dense
-from tellall.statistics.among import as_among
 from tellall.testing import check_operator
 
 
@@ -138,6 +138,27 @@ def test_a_condition_is_saved_and_a_mask_never(tmp_path):
         ta.Release.load(by_words.save(path), where=mask)
 
 
+def test_whose_a_release_is_reads_as_it_was_written():
+    people = some_people()
+    women = ta.publish(people, ta.Marginals(2), where=WOMEN)
+    assert women.where == WOMEN
+    assert str(women.where) == WOMEN
+    assert women.where == ta.publish(people, ta.Marginals(1), where=WOMEN).where
+    assert women.where != "sex = 'm'"
+    assert {women.where: 1}[WOMEN] == 1
+    assert women.statistic == ta.Marginals(2)
+    assert ta.publish(people, ta.Marginals(2)).where is None
+
+
+def test_what_is_about_everybody_refuses_a_part():
+    people = some_people()
+    women = ta.publish(people, ta.Tables(2), where=WOMEN)
+    with pytest.raises(ta.InvalidInput, match=r"tables of everybody .* where sex = 'f'"):
+        ta.reconstruct_rows(women, people.public)
+    with pytest.raises(ta.InvalidInput, match="of everybody"):
+        ta.rows_from_tables([women])
+
+
 def test_subsets_of_a_part_are_those_of_its_people():
     people = some_people()
     mask = np.arange(people.n) % 3 == 0
@@ -179,16 +200,19 @@ def test_scores_judge_the_people_of_the_release():
     assert risk.baselines == pytest.approx(same.baselines)
 
 
-def test_a_statistic_of_some_is_one_of_everybody():
+def test_a_statistic_of_some_has_equations_about_everybody():
     people = some_people()
-    among = as_among(ta.Marginals(2), WOMEN, people.public)
-    values = among.values(people)
-    found = among.equations(people.public, values)
+    release = ta.publish(people, ta.Marginals(2), where=WOMEN)
+    women = Query(release.statistic, release.where)
+    found = women.equations(people.public, release.values)
     assert np.allclose(found.operator @ people.secret, found.target)
-    assert among.size(people.public) == values.size
-    assert "where sex = 'f'" in among.describe()
+    assert women.size(people.public) == release.values.size
+    assert "where sex = 'f'" in women.describe()
     few = np.arange(20)
-    assert np.array_equal(among.take(few, people.public).values(people.take(few)).shape, values.shape)
+    fewer = women.take(few, people.public)
+    values = fewer.statistic.values(people.take(few[women_of(people)[few]]))
+    found = fewer.equations(people.public.take(few), values)
+    assert np.allclose(found.operator @ people.secret[few], found.target)
 
 
 @pytest.mark.parametrize("width", [4, 6, 9])

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from tellall.attack.secret import Real, Secret
 from tellall.core.errors import CannotLinearise, invalid
 from tellall.core.work import doing, one_thread
+from tellall.evidence.query import Asked, Query, as_query
 from tellall.linalg.operators.compose import SPARSE, RowScale, RowSelect, Stack, first_of_each
 from tellall.linalg.operators.linear_operator import Array, IntArray, LinearOperator
 from tellall.linalg.operators.row_blocks import RowBlocks
@@ -21,7 +22,6 @@ from tellall.people.areas import FEWEST
 from tellall.people.codes import Patterns, keys_of_rows
 from tellall.people.dataset import Public
 from tellall.statistics.numbers import power_of_two
-from tellall.statistics.statistic import Statistic
 
 __all__ = [
     "ACCEPTED",
@@ -120,7 +120,7 @@ class Baseline:
 
 
 def baselines(
-    statistics: Sequence[Statistic],
+    statistics: Sequence[Asked],
     public: Public,
     truth: npt.ArrayLike,
     secret: Secret,
@@ -153,7 +153,7 @@ def before_any_release(public: Public, truth: npt.ArrayLike, secret: Secret) -> 
 
 
 def of_releases(
-    statistics: Sequence[Statistic],
+    statistics: Sequence[Asked],
     public: Public,
     truth: npt.ArrayLike,
     secret: Secret,
@@ -179,7 +179,7 @@ def by_accepted(public: Public, truth: npt.ArrayLike, secret: Secret, accepted: 
 
 
 def outside(
-    statistics: Sequence[Statistic], public: Public, truth: npt.ArrayLike, secret: Secret
+    statistics: Sequence[Asked], public: Public, truth: npt.ArrayLike, secret: Secret
 ) -> Baseline | None:
     """Returns the public baseline of the columns that occur in none of the statistics.
 
@@ -187,7 +187,7 @@ def outside(
     category only. An attacker who starts from it does not count twice what the release says.
     """
     true = _check(truth, public, secret)
-    used = set().union(*(statistic.columns_used(public) for statistic in statistics))
+    used = set().union(*(as_query(one).columns_used(public) for one in statistics))
     left = [name for name in public.names if name not in used]
     if not left or len(left) == len(public.names):
         return None
@@ -421,7 +421,7 @@ def _folds(truth: Truth, count: int, groups: IntArray) -> list[tuple[IntArray, I
 
 
 def population(
-    statistics: Sequence[Statistic], public: Public, truth: npt.ArrayLike, secret: Secret
+    statistics: Sequence[Asked], public: Public, truth: npt.ArrayLike, secret: Secret
 ) -> Baseline | None:
     """Returns what the same statistics, exact but without a person, say about that person; None if nothing.
 
@@ -439,10 +439,11 @@ def population(
     of each person alone, by conjugate gradients.
     """
     true = _check(truth, public, secret)
-    if not statistics or not public.columns or any(statistic.no_population for statistic in statistics):
+    queries = [as_query(one) for one in statistics]
+    if not queries or not public.columns or any(one.statistic.no_population for one in queries):
         return None
     try:
-        features, groups = _features(statistics, public, secret)
+        features, groups = _features(queries, public, secret)
     except CannotLinearise:
         return None
     true, unit = _in_unit(true, secret)
@@ -465,15 +466,15 @@ def population(
     return found.times(unit)
 
 
-def _features(statistics: Sequence[Statistic], public: Public, secret: Secret) -> tuple[RowScale, Patterns]:
+def _features(queries: Sequence[Query], public: Public, secret: Secret) -> tuple[RowScale, Patterns]:
     """Returns the statistics' coefficients of each group of people alike: features × groups, without repeats.
 
     Each row is divided by √(Σ a⁴/Σ a²), which is 1 if all entries are 0, 1 and −1, because equations come in
     different units. Rows that are equal up to sign (a yes/no pair of cells) count once, √2 times as large.
     """
     parts = []
-    for statistic in statistics:
-        model = statistic.comparable()
+    for query in queries:
+        model = query.comparable()
         parts.append(model.equations(public, np.zeros(model.size_for(public, secret.levels))))
     groups = public.alike([part.alike for part in parts])
     operator = Stack([part.operator for part in parts])

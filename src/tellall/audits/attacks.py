@@ -28,7 +28,6 @@ from tellall.core.work import Parts, Progress, about
 from tellall.people.areas import fingerprint
 from tellall.people.dataset import Dataset
 from tellall.release import catalogue
-from tellall.statistics.among import alone
 from tellall.statistics.cells import CellNumbers
 
 __all__ = [
@@ -50,7 +49,7 @@ def compared_rules(
     people: Dataset, releases: Sequence[Planned], seed: int, rules: CellRules
 ) -> ComparedRules | None:
     """What the agencies' rules say about the tables of sums and means, published once; see `rules_of`."""
-    tables = tuple(one for one in releases if isinstance(alone(one.statistic), CellNumbers))
+    tables = tuple(one for one in releases if isinstance(one.statistic, CellNumbers))
     published = Trial(Setting(people), tables, seed=seed).published[0] if tables else ()
     return rules_of(people, published, rules)
 
@@ -66,7 +65,7 @@ def jobs_alone(plan: Plan) -> list[Job]:
             if (identity := _identity(plan, index, count)) not in seen:
                 seen.add(identity)
                 one = plan.releases[index]
-                title = f"{one.statistic.describe()}, {catalogue.label(one.protections[:count])}"
+                title = f"{one.query.describe()}, {catalogue.label(one.protections[:count])}"
                 jobs.append(Job("step", title, ((index, count),)))
     return jobs
 
@@ -116,7 +115,7 @@ def attack_all(
     within = limits or plan.limits(dataset)
     alone = jobs_alone(plan)
     sizes = {job: len(_decoders(setting, job)) for job in (*alone, *jobs_together(plan, _all(plan)))}
-    values = [planned.statistic.size(dataset.public) for planned in plan.releases]
+    values = [planned.query.size(dataset.public) for planned in plan.releases]
     work = {job: size * sum(values[index] for index in _indices(job)) for job, size in sizes.items()}
     parts = Parts(work, 1 if workers is None else workers.count)
     expected, done = sum(sizes.values()), 0
@@ -134,7 +133,7 @@ def attack_all(
             _ = setting.before  # made once, here, and sent to the workers
             if several[_indices(job)] > 1:
                 with suppress(TellallError):  # the attack says it
-                    setting.baselines([plan.releases[index].statistic for index in _indices(job)])
+                    setting.baselines([plan.releases[index].query for index in _indices(job)])
             if not begun:  # what takes its time from here on are attacks
                 begun = True
                 told(expected)
@@ -234,7 +233,7 @@ def named_people(dataset: Dataset, plan: Plan, level: float) -> dict[str, list[d
         except TellallError:
             continue  # the audit has said why
         risk, codes = risks[0], bool(setting.secret.levels)
-        judged = setting.judged([planned.statistic for planned in trial.releases])
+        judged = setting.judged(trial.queries)
         guess = attacks[0].guess[judged]
         sure = attacks[0].confidence[judged] if codes else np.full(judged.size, level)
         people = sure >= level if codes else risk.sure(level)

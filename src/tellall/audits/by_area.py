@@ -29,11 +29,11 @@ from tellall.core.errors import InvalidInput, NoAnswer, TellallError, TooLittleP
 from tellall.core.jobs import Workers, run
 from tellall.core.tasks import Failed, Task
 from tellall.core.work import Parts, Progress
+from tellall.evidence.query import Asked, as_query
 from tellall.people.areas import Area, fingerprint, split, too_small
 from tellall.people.dataset import Dataset
 from tellall.protections.protection import Protection
 from tellall.release import catalogue
-from tellall.statistics.statistic import Statistic
 
 __all__ = ["NoOwnAnswer", "audit_areas", "count_unanswered", "each_area", "named_in_areas", "nothing_found"]
 
@@ -303,7 +303,7 @@ def each_area(
     what: str,
     function: Callable[[Any], dict[str, Any]],
     areas: Sequence[Area],
-    statistic: Statistic,
+    statistic: Asked,
     seed: int,
     options: Mapping[str, Any],
     workers: Workers,
@@ -342,19 +342,17 @@ def each_area(
 
 
 def _study_payload(
-    area: Area, statistic: Statistic, seed: int, options: Mapping[str, Any]
-) -> tuple[Dataset, Statistic, int, Mapping[str, Any]]:
+    area: Area, statistic: Asked, seed: int, options: Mapping[str, Any]
+) -> tuple[Dataset, Asked, int, Mapping[str, Any]]:
     return area.dataset, statistic, seed, options
 
 
-def _study_key(
-    what: str, area: Area, statistic: Statistic, seed: int, options: Mapping[str, Any]
-) -> str | None:
+def _study_key(what: str, area: Area, statistic: Asked, seed: int, options: Mapping[str, Any]) -> str | None:
     """The hash of everything that decides an area's numbers; None if the user's own code does."""
     try:
         chosen = {name: _plain(value) for name, value in options.items()}
         people = fingerprint(area.dataset)
-        return checkpoint_key(what, people, catalogue.to_plain(statistic), area.seed(seed), chosen)
+        return checkpoint_key(what, people, as_query(statistic).identity(), area.seed(seed), chosen)
     except (TellallError, TypeError):
         return None
 

@@ -23,9 +23,10 @@ from tellall.core.amounts import amount, counted, digits, gain
 from tellall.core.checks import above_zero, share, whole
 from tellall.core.errors import NoAnswer, TooLittlePower, invalid
 from tellall.core.records import IF_KNOWN, NOT_WRITTEN, UNKNOWN, Meaning, Record
+from tellall.evidence.query import Asked, Query, as_query
 from tellall.people.dataset import Dataset
 from tellall.protections.protection import Protection, Rng, noise_of, prepare
-from tellall.statistics.statistic import Statistic
+from tellall.statistics.where import describe
 
 __all__ = ["NO_GUARANTEE", "Calibration", "Evaluation", "calibrate"]
 
@@ -145,7 +146,7 @@ class Calibration(Record):
 
 def calibrate(
     dataset: Dataset,
-    statistic: Statistic,
+    statistic: Asked,
     family: Any,
     max_advantage: float,
     *,
@@ -229,17 +230,20 @@ def calibrate(
             share(name, most, zero=False, one=False)
     if limit >= 1 and dataset.levels:
         raise invalid("max_advantage", "a share above 0 and below 1", max_advantage)
-    if not isinstance(statistic, Statistic):
+    if not isinstance(statistic, Asked):
         raise invalid("statistic", "a statistic such as Marginals(3)", statistic)
+    query = as_query(statistic)
     tried = check_decoders(decoders, dataset.n, draws, dataset.levels)
-    part = limit / _unit(setting, statistic)
+    part = limit / _unit(setting, query)
     limits = Limits(part, exposed_limit, sensitive_codes(dataset, sensitive), kept=True)
-    first = _start(setting, statistic, kind) if start is None else above_zero("start", start)
+    first = _start(setting, query, kind) if start is None else above_zero("start", start)
     seen: dict[float, tuple[Outcome, ...]] = {}
     history: list[Evaluation] = []
 
     def passes(scale: float) -> bool:
-        planned = Planned(f"{kind.name} at {scale:g}", statistic, kind.at(scale), stream)
+        planned = Planned(
+            f"{kind.name} at {scale:g}", query.statistic, kind.at(scale), stream, where=query.where
+        )
         attempt = Attempt(Trial(setting, (planned,), draws, seed), tuple(tried), limits)
         if not _keeps(attempt.trial.promised, promised_advantage, promised_tpr):
             return False
@@ -253,7 +257,7 @@ def calibrate(
         scale = least_scale(passes, first, most=kind.most, tolerance=tolerance, tries=evaluations)
     if scale is None:
         raise _hopeless(history, limit, kind, dataset.n)
-    chosen, settled = kind.at(scale), setting.exact(statistic).statistic
+    chosen, known = kind.at(scale), setting.exact(query)
     left_out = untried(tried, dataset.levels) if decoders is None else ()
     worst = strongest(seen[scale])
     advantage, low, high = worst.judged
@@ -279,9 +283,9 @@ def calibrate(
         evaluations=len(history),
         history=tuple(history),
         draws=draws,
-        statistic=settled.describe(),
+        statistic=describe(known.statistic, known.where),
         people=dataset.n,
-        units=setting.units(settled),
+        units=setting.units(known.statistic),
         secret=dataset.secret_name,
         real=not dataset.levels,
         seed=seed,
@@ -320,12 +324,12 @@ def _keeps(promised: Promised, advantage: float | None, tpr: float | None) -> bo
     return tpr is None or (promised.tpr is not None and promised.tpr <= tpr)
 
 
-def _unit(setting: Setting, statistic: Statistic) -> float:
+def _unit(setting: Setting, query: Query) -> float:
     """What the limits of verdicts are a share of: everybody, or the strongest baseline's error."""
     if setting.secret.levels:
         return 1.0
-    truth = setting.truth[setting.stand.rows[setting.judged([statistic])]]
-    known = setting.baselines([statistic])
+    truth = setting.truth[setting.stand.rows[setting.judged([query])]]
+    known = setting.baselines([query])
     least = min(float(setting.secret.error(one.guess, truth).mean()) for one in known)
     return least or math.inf
 
@@ -347,11 +351,11 @@ def _evaluation(scale: float, outcomes: Sequence[Outcome], limits: Limits) -> Ev
     )
 
 
-def _start(setting: Setting, statistic: Statistic, family: Family) -> float:
+def _start(setting: Setting, query: Query, family: Family) -> float:
     """The scale whose noise is as large as half a person's norm in the equations."""
-    unit, public = min(1.0, family.most), setting.people.public
-    std = noise_of(prepare(family.at(unit), setting.exact(statistic).statistic, public)).std
-    reach = setting.reach(statistic)
+    unit, known = min(1.0, family.most), setting.exact(query)
+    std = noise_of(prepare(family.at(unit), known.statistic, known.dataset.public)).std
+    reach = setting.reach(query)
     start = reach / std * unit if std > 0 and math.isfinite(std) else reach
     return min(start if start > 0 else 1.0, family.most)
 

@@ -14,13 +14,13 @@ from tellall.audits.measures.revealing_cells import CellRules
 from tellall.audits.trial import Planned, Setting, Trial
 from tellall.core.amounts import count_of, digits, percent
 from tellall.core.errors import TellallError
+from tellall.evidence.query import Query
 from tellall.protections.additive import Gaussian
 from tellall.protections.concentration import Dominance, PPercent
 from tellall.protections.protection import Protection, prepare
 from tellall.protections.rounding import Rounding
 from tellall.protections.suppression import Suppression
 from tellall.release.release import Release
-from tellall.statistics.among import alone
 from tellall.statistics.cells import CellNumbers
 from tellall.statistics.marginals import Marginals
 from tellall.statistics.statistic import Statistic
@@ -86,7 +86,7 @@ class Change:
     changed
         The names of the releases that are changed or left out.
     dropped
-        Planned statistics that are no longer published.
+        What was planned and is no longer published.
     instead
         The names of releases that publish other values than planned, in place of dropped ones.
     """
@@ -94,7 +94,7 @@ class Change:
     words: str
     releases: tuple[Planned, ...]
     changed: tuple[str, ...]
-    dropped: tuple[Statistic, ...] = ()
+    dropped: tuple[Query, ...] = ()
     instead: tuple[str, ...] = ()
 
     def cost(self, setting: Setting, seed: int) -> Cost:
@@ -114,13 +114,14 @@ class Change:
                 smaller += trial.published[0]
             else:
                 lost, values, hidden = lost + count * loss.error, values + count, hidden + count - seen
-        for at, statistic in enumerate(self.dropped):
+        for at, query in enumerate(self.dropped):
             shown_instead = smaller[at] if len(smaller) == len(self.dropped) else None
             try:
-                clean = setting.exact(statistic).publish((), None)
+                known = setting.exact(query)
             except TellallError:
                 continue  # what cannot be computed has no values to lose
-            lost += clean.values.size * dropped_error(clean, setting.people, shown_instead)
+            clean = known.publish((), None)
+            lost += clean.values.size * dropped_error(clean, known.dataset, shown_instead)
             values, hidden = values + clean.values.size, hidden + clean.values.size
         if not values:
             return Cost(0.0, 0.0, None, 0)
@@ -208,7 +209,7 @@ def candidates(
                     f"leave the {part.kind} {part.name} out of “{one.name}”",
                     tuple(changed if each is one else each for each in planned),
                     names,
-                    (part.dropped,),
+                    (Query(part.dropped, one.where),),
                 )
         left = tuple(one for one in planned if one.name not in names)
         if left:
@@ -222,7 +223,7 @@ def without_release(planned: Sequence[Planned], names: Sequence[str]) -> Change:
         f"leave out {_quoted(names)}",
         tuple(one for one in planned if one.name not in names),
         tuple(names),
-        tuple(one.statistic for one in gone),
+        tuple(one.query for one in gone),
     )
 
 
@@ -235,7 +236,7 @@ def with_noise(
     """
 
     def noisy(one: Planned) -> Planned:
-        std = float(f"{scale * setting.reach(one.statistic):.3g}")
+        std = float(f"{scale * setting.reach(one.query):.3g}")
         return replace(one, protections=(Gaussian(std),))
 
     found = list(_applied(planned, names, "add noise to", lambda one: (noisy(one), ()), setting))
@@ -246,7 +247,7 @@ def with_noise(
     return replace(found[0], words=f"add noise of standard deviation {said} to {_quoted(names)}")
 
 
-Recipe = Callable[[Planned], tuple[Planned, tuple[Statistic, ...]] | None]
+Recipe = Callable[[Planned], tuple[Planned, tuple[Query, ...]] | None]
 
 
 def _recipes(setting: Setting) -> Iterator[tuple[str, Recipe]]:
@@ -275,8 +276,8 @@ def _withholding(rules: CellRules) -> Iterator[tuple[str, Recipe]]:
 def _withheld(by: tuple[Protection, ...]) -> Recipe:
     """Withholds cells of numbers, before anything else is done to them; rules of the plan stay."""
 
-    def recipe(one: Planned) -> tuple[Planned, tuple[Statistic, ...]] | None:
-        if not isinstance(alone(one.statistic), CellNumbers) or set(by) <= set(one.protections):
+    def recipe(one: Planned) -> tuple[Planned, tuple[Query, ...]] | None:
+        if not isinstance(one.statistic, CellNumbers) or set(by) <= set(one.protections):
             return None
         others = tuple(each for each in one.protections if each not in by)
         return replace(one, protections=(*by, *others)), ()
@@ -287,7 +288,7 @@ def _withheld(by: tuple[Protection, ...]) -> Recipe:
 def _protected(below: int | None, base: int | None) -> Recipe:
     """Hides and rounds at least this much; the other protections of a release stay."""
 
-    def recipe(one: Planned) -> tuple[Planned, tuple[Statistic, ...]] | None:
+    def recipe(one: Planned) -> tuple[Planned, tuple[Query, ...]] | None:
         if not one.statistic.counts_people or one.statistic.scale != "counts":
             return None
         done: list[Protection] = []
@@ -314,13 +315,13 @@ def _protected(below: int | None, base: int | None) -> Recipe:
 
 
 def _narrowed(fewer: int) -> Recipe:
-    def recipe(one: Planned) -> tuple[Planned, tuple[Statistic, ...]] | None:
+    def recipe(one: Planned) -> tuple[Planned, tuple[Query, ...]] | None:
         statistic = one.statistic
         if not isinstance(statistic, Marginals) or statistic.attributes is not None:
             return None
         if not isinstance(statistic.ways, int) or statistic.ways - fewer < 2:
             return None
-        return replace(one, statistic=replace(statistic, ways=statistic.ways - fewer)), (statistic,)
+        return replace(one, statistic=replace(statistic, ways=statistic.ways - fewer)), (one.query,)
 
     return recipe
 
@@ -330,7 +331,7 @@ def _applied(
 ) -> Iterator[Change]:
     """The change of all named releases, if it fits each of them."""
     releases: list[Planned] = []
-    dropped: list[Statistic] = []
+    dropped: list[Query] = []
     for one in planned:
         if one.name not in names:
             releases.append(one)
@@ -339,8 +340,9 @@ def _applied(
         if made is None:
             return
         try:
-            made[0].statistic.size(setting.people.public)
-            prepare(made[0].protections, made[0].statistic, setting.people.public)
+            part = made[0].query.part(setting.people.public)
+            made[0].statistic.size(part)
+            prepare(made[0].protections, made[0].statistic, part)
         except TellallError:
             return
         releases.append(made[0])

@@ -12,12 +12,12 @@ import numpy as np
 from tellall.audits.findings import Finding, Skipped
 from tellall.audits.measures.counts import People, add_counts
 from tellall.audits.measures.proofs import Proofs
-from tellall.audits.plans.attacker import people_of
 from tellall.audits.plans.plan import Plan
 from tellall.core.amounts import count_of
 from tellall.core.records import Meaning, Record
 from tellall.linalg.operators.linear_operator import IntArray
 from tellall.people.dataset import Public
+from tellall.statistics.where import people_where
 
 __all__ = ["Difference", "differences", "people_who_differ"]
 
@@ -62,7 +62,7 @@ def people_who_differ(public: Public, plan: Plan, most: int) -> list[dict[str, A
 
 def _pairs(public: Public, plan: Plan) -> list[tuple[tuple[int, int], tuple[IntArray, IntArray]]]:
     """Pairs of releases, and who is in one of them alone."""
-    about = [people_of(planned.statistic, public) for planned in plan.releases]
+    about = [people_where(planned.where, public) for planned in plan.releases]
     pairs = []
     for one, other in combinations(range(len(about)), 2):
         first, second = np.setdiff1d(about[one], about[other]), np.setdiff1d(about[other], about[one])

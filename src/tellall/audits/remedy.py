@@ -374,7 +374,7 @@ class _RemedySearch:
             change,
             words=f"{change.words}; leave out {names}, which cannot be attacked",
             changed=(*change.changed, *self.unknown),
-            dropped=(*change.dropped, *(one.statistic for one in self.skipped)),
+            dropped=(*change.dropped, *(one.query for one in self.skipped)),
         )
 
     def _targets(self) -> list[tuple[str, ...]]:

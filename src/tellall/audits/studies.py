@@ -28,9 +28,9 @@ from tellall.core.made import Made
 from tellall.core.not_done import NotDone
 from tellall.core.records import ALWAYS, Meaning
 from tellall.core.work import Progress
+from tellall.evidence.query import Query
 from tellall.people.areas import split
 from tellall.people.dataset import Dataset
-from tellall.statistics.statistic import Statistic
 
 __all__ = [
     "CalibrationFound",
@@ -228,12 +228,12 @@ def sweep_plan(
         options |= {"attacker": attacker, "stream": entry.stream}
         options |= {"work": work and work / str(number)}
         with watch(name) as progress:
-            options |= {"scales": scales or _scales_for(people, entry.statistic, plan.by)}
+            options |= {"scales": scales or _scales_for(people, entry.query, plan.by)}
             options |= {"progress": progress}
             found: Sweep = (
-                sweep(people, entry.statistic, tried, cells=plan.cells, **options)
+                sweep(people, entry.query, tried, cells=plan.cells, **options)
                 if plan.by is None
-                else sweep_areas(people, entry.statistic, tried, by=plan.by, **options)
+                else sweep_areas(people, entry.query, tried, by=plan.by, **options)
             )
         yield replace(found, name=name)
 
@@ -264,17 +264,16 @@ def calibrate_plan(
     wrong: list[TellallError] = []
     for number, (name, entry, attacker) in enumerate(studies, 1):
         options |= {"attacker": attacker, "stream": entry.stream, "work": work and work / str(number)}
-        statistic = entry.statistic
         found: Calibration | AreaCalibration
         try:
             with watch(name) as progress:
                 if plan.by is None:
                     options |= {"cells": plan.cells, "progress": progress}
-                    found = calibrate(people, statistic, family, max_advantage, **options)
+                    found = calibrate(people, entry.query, family, max_advantage, **options)
                 else:
                     options |= {"processes": processes, "cluster": cluster, "progress": progress}
                     options |= {"by": plan.by}
-                    found = calibrate_areas(people, statistic, family, max_advantage, **options)
+                    found = calibrate_areas(people, entry.query, family, max_advantage, **options)
         except WorkLost:
             raise
         except TellallError as error:
@@ -297,11 +296,11 @@ def shortcomings(found: AreaCalibration, exposed_limit: int | None) -> tuple[str
     return (*said, f"{answer.word}. {answer.sentence}")
 
 
-def _scales_for(people: Dataset, statistic: Statistic, by: str | None) -> list[float]:
+def _scales_for(people: Dataset, query: Query, by: str | None) -> list[float]:
     """Scales around the noise that begins to hide a person; with areas, in the largest of them."""
     if by is not None:
         people = max(split(people, by), key=lambda area: area.n).dataset
-    return suggest_scales(people, statistic)
+    return suggest_scales(people, query)
 
 
 def _different(plan: Plan) -> list[tuple[str, Planned]]:
@@ -313,7 +312,7 @@ def _different(plan: Plan) -> list[tuple[str, Planned]]:
     for entry in plan.releases:
         different.setdefault(_what(entry), entry)
     entries = list(different.values())
-    described = [entry.statistic.describe() for entry in entries]
+    described = [entry.query.describe() for entry in entries]
     return [
         (text if described.count(text) == 1 else f"{text} ({entry.name})", entry)
         for text, entry in zip(described, entries, strict=True)

@@ -31,10 +31,10 @@ from tellall.core.errors import NoAnswer, TooLittlePower
 from tellall.core.jobs import Workers
 from tellall.core.records import IF_KNOWN, NOT_WRITTEN, Meaning, Record, read
 from tellall.core.work import Progress, halves
+from tellall.evidence.query import Asked
 from tellall.people.areas import Area
 from tellall.people.dataset import Dataset
 from tellall.protections.protection import Rng
-from tellall.statistics.statistic import Statistic
 
 __all__ = [
     "AreaAnswer",
@@ -211,7 +211,7 @@ class AreaCalibration(Record):
 
 def sweep_areas(
     dataset: Dataset,
-    statistic: Statistic,
+    statistic: Asked,
     protections: Any,
     *,
     by: str,
@@ -287,7 +287,7 @@ def sweep_areas(
 
 def calibrate_areas(
     dataset: Dataset,
-    statistic: Statistic,
+    statistic: Asked,
     family: Any,
     max_advantage: float,
     *,
@@ -469,13 +469,13 @@ def _area_row(row: SweepRow, told: Mapping[str, Any]) -> AreaRow:
     )
 
 
-def _sweep_area(payload: tuple[Dataset, Statistic, int, Mapping[str, Any]]) -> dict[str, Any]:
+def _sweep_area(payload: tuple[Dataset, Asked, int, Mapping[str, Any]]) -> dict[str, Any]:
     """One area's sweep as plain data; what a worker runs."""
     dataset, statistic, seed, options = payload
     return sweep(dataset, statistic, rng=seed, **options).to_plain()
 
 
-def _calibrate_area(payload: tuple[Dataset, Statistic, int, Mapping[str, Any]]) -> dict[str, Any]:
+def _calibrate_area(payload: tuple[Dataset, Asked, int, Mapping[str, Any]]) -> dict[str, Any]:
     """One area's calibration as plain data, or why it has none; what a worker runs."""
     dataset, statistic, seed, options = payload
     try:

@@ -29,9 +29,10 @@ from tellall.core.records import IF_KNOWN, NOT_WRITTEN, Meaning, Record, read
 from tellall.core.shown import WithFigures
 from tellall.core.tasks import Failed, Task
 from tellall.core.work import Progress
+from tellall.evidence.query import Asked, Query, as_query
 from tellall.people.dataset import Dataset
 from tellall.protections.protection import Protection, Rng, as_protections, noise_of, prepare
-from tellall.statistics.statistic import Statistic
+from tellall.statistics.where import describe
 
 __all__ = [
     "Sweep",
@@ -203,7 +204,7 @@ class Sweep(Record, WithFigures):
 
 def sweep(
     dataset: Dataset,
-    statistic: Statistic,
+    statistic: Asked,
     protections: Any,
     *,
     scales: Sequence[float] | None = None,
@@ -276,12 +277,14 @@ def sweep(
     whole("stream", stream, least=0)
     workers, seed = Workers(processes, cluster), seed_of(rng)
     setting = Setting(dataset, attacker=attacker, seed=seed, rules=cells)
-    if not isinstance(statistic, Statistic):
+    if not isinstance(statistic, Asked):
         raise invalid("statistic", "a statistic such as Marginals(3)", statistic)
     tried = check_decoders(decoders, dataset.n, repeats, dataset.levels)
     limits = Limits(limit, exposed_limit, sensitive_codes(dataset, sensitive))
     choices = _choices(protections, scales)
-    trials = [Trial(setting, (choice.planned(statistic, stream),), repeats, seed) for choice in choices]
+    trials = [
+        Trial(setting, (choice.planned(as_query(statistic), stream),), repeats, seed) for choice in choices
+    ]
     rows: list[SweepRow] = []
     outcomes: list[Outcome] = []
     skipped: list[NotDone] = []
@@ -296,11 +299,11 @@ def sweep(
             outcomes += found
     if not rows:
         raise invalid("protections", "some that fit the statistic", skipped[0].name, skipped[0].reason)
-    settled = setting.exact(statistic).statistic
+    known = setting.exact(statistic)
     return Sweep(
-        statistic=settled.describe(),
+        statistic=describe(known.statistic, known.where),
         people=dataset.n,
-        units=setting.units(settled),
+        units=setting.units(known.statistic),
         seed=seed,
         secret=dataset.secret_name,
         real=not dataset.levels,
@@ -311,7 +314,7 @@ def sweep(
     )
 
 
-def suggest_scales(dataset: Dataset, statistic: Statistic) -> list[float]:
+def suggest_scales(dataset: Dataset, statistic: Asked) -> list[float]:
     """Seven scales around the noise that begins to hide a person, each twice the last, in two digits."""
     reach = Setting(dataset).reach(statistic)
     return [float(f"{reach * 2.0**power:.2g}") for power in range(-3, 4)]
@@ -418,8 +421,8 @@ class _Choice:
             return f"{self.family} at {self.scale:g}"
         return ", ".join(map(repr, self.protections)) or "exact"
 
-    def planned(self, statistic: Statistic, stream: int) -> Planned:
-        return Planned(self.name, statistic, self.protections, stream)
+    def planned(self, query: Query, stream: int) -> Planned:
+        return Planned(self.name, query.statistic, self.protections, stream, where=query.where)
 
 
 def _choices(protections: Any, scales: Sequence[float] | None) -> list[_Choice]:
@@ -470,9 +473,7 @@ def _run_all(
         nonlocal begun
         if not begun and (workers.cluster is not None or (workers.processes != 1 and len(trials) > 1)):
             setting = attempt.trial.setting
-            setting.baselines(
-                [attempt.trial.releases[0].statistic]
-            )  # made once, here, and sent to the workers
+            setting.baselines(attempt.trial.queries)  # made once, here, and sent to the workers
             if workers.cluster is None:  # what draws share is too large to send over a network
                 for trial in [trial for trial in trials if trial.shares_draws][:1]:
                     trial.warm()
@@ -502,9 +503,9 @@ def _attempted(attempt: Attempt) -> dict[str, Any]:
 
 def _std(trial: Trial) -> float:
     """The standard deviation of the noise on a published value; not a number where it has no law."""
-    planned, public = trial.releases[0], trial.setting.people.public
-    done = prepare(planned.protections, trial.setting.exact(planned.statistic).statistic, public)
-    law = noise_of(done)
+    planned = trial.releases[0]
+    known = trial.setting.exact(planned.query)
+    law = noise_of(prepare(planned.protections, known.statistic, known.dataset.public))
     return law.std if law.known else math.nan
 
 

@@ -34,11 +34,12 @@ from tellall.audits.plans.attacker import INSIDER, Attacker
 from tellall.core.errors import TellallError, invalid
 from tellall.core.reasons import Reason
 from tellall.core.work import one_thread
-from tellall.evidence.view import EVERYTHING, seen_by
+from tellall.evidence.query import Asked, Query, as_query, seen_by
+from tellall.evidence.view import EVERYTHING
 from tellall.linalg.operators.linear_operator import Array, IntArray
 from tellall.people.dataset import Dataset
 from tellall.privacy.bounds.gauge import gauge_together
-from tellall.protections.guarantee import together
+from tellall.protections.guarantee import Guarantee, together
 from tellall.protections.protection import (
     Noise,
     Protection,
@@ -50,8 +51,7 @@ from tellall.protections.protection import (
 )
 from tellall.release import catalogue
 from tellall.release.release import Computed, Release
-from tellall.statistics.among import alone
-from tellall.statistics.conditions import Condition, Mask
+from tellall.statistics.conditions import Condition, Subset
 from tellall.statistics.statistic import Statistic
 
 __all__ = [
@@ -76,8 +76,9 @@ _MOST_WORK = 50_000  # people × draws of slow decoders, where none is named
 
 @dataclass(frozen=True, eq=False)
 class Planned:
-    """One planned release: a statistic and the protections it gets, in order.
+    """One planned release: a statistic, the protections it gets, in order, and whose it is.
 
+    ``where`` is the condition or the mask of the people whom it is about, None for everybody.
     ``stream`` separates the random numbers of releases that are drawn with the same seed. ``given`` is the
     release if it is published already, and ``source`` its file; nothing is drawn then.
     """
@@ -88,11 +89,19 @@ class Planned:
     stream: int = 0
     given: Release | None = None
     source: str = ""
+    where: Subset | None = None
 
     @classmethod
     def published(cls, name: str, release: Release, source: str = "") -> Planned:
         """A release that is published already."""
-        return cls(name, release.statistic, release.protections, given=release, source=source)
+        return cls(
+            name, release.statistic, release.protections, given=release, source=source, where=release.where
+        )
+
+    @property
+    def query(self) -> Query:
+        """What is published, before anything is done to it, and of whom."""
+        return Query(self.statistic, self.where)
 
     @property
     def label(self) -> str:
@@ -102,17 +111,15 @@ class Planned:
     @property
     def described(self) -> str:
         """The name of a release that a plan gives none: what is published and how."""
-        return f"{self.statistic.describe()}, {self.label}"
+        return f"{self.query.describe()}, {self.label}"
 
     @cached_property
     def described_fully(self) -> str:
         """All that is planned but the name, as text that equal releases share; nothing about the data."""
-        where = self.statistic.restricted_to
-        whom = where.packed.hex() if isinstance(where, Mask) else where and where.text
         try:
-            what: Any = catalogue.to_plain(alone(self.statistic))
+            what, whom = self.query.identity()
         except TellallError:  # a class of one's own
-            what = self.statistic.describe()
+            what, whom = self.query.describe(), None
         return json.dumps([what, whom, [catalogue.published(one) for one in self.protections]], default=repr)
 
     def stream_of(self, equal: int) -> int:
@@ -125,10 +132,9 @@ class Planned:
 
     def as_json(self) -> dict[str, Any]:
         """The release as a plan writes it."""
-        plain: dict[str, Any] = {"name": self.name, "statistic": catalogue.shown(alone(self.statistic))}
-        where = self.statistic.restricted_to
-        if isinstance(where, Condition):  # a mask is not written down
-            plain["where"] = where.text
+        plain: dict[str, Any] = {"name": self.name, "statistic": catalogue.shown(self.statistic)}
+        if isinstance(self.where, Condition):  # a mask is not written down
+            plain["where"] = self.where.text
         plain["protect"] = [catalogue.published(protection) for protection in self.protections]
         if self.given is not None:
             plain["published"] = sha256(self.given.values.tobytes()).hexdigest()
@@ -142,12 +148,11 @@ class Planned:
         """
         done = self.protections[:count]
         try:
-            plain = [catalogue.to_plain(alone(self.statistic)), *map(catalogue.to_plain, done)]
+            what, whom = self.query.identity()
+            plain = [what, *map(catalogue.to_plain, done)]
         except TellallError:
             return None
-        where = self.statistic.restricted_to
-        chosen = where.packed.hex() if isinstance(where, Mask) else where and where.text
-        return [plain, chosen, [getattr(one, "key", None) for one in done]]
+        return [plain, whom, [getattr(one, "key", None) for one in done]]
 
 
 class Setting:
@@ -180,12 +185,12 @@ class Setting:
         self.truth = people.secret
         self.secret = Secret.of(people.levels)
         self.attacker, self.stand = attacker, attacker.stand(people, seed)
-        self._computed: list[tuple[Statistic, Computed]] = []
-        self._cells: list[tuple[Statistic, NumberCells | None]] = []
+        self._computed: list[tuple[Query, Computed]] = []
+        self._cells: list[tuple[Query, NumberCells | None]] = []
         self._whose = "" if attacker.knows_all else f" of {attacker} {seed}"
         also = "".join(f" {name!r}" for name in self.accepted)
         known = people.memory.setdefault(f"populations{self._whose}{also}", [])
-        self._populations: list[tuple[tuple[Statistic, ...], tuple[Baseline, ...]]] = known
+        self._populations: list[tuple[tuple[Query, ...], tuple[Baseline, ...]]] = known
         self.shared = SharedSystem()
 
     @property
@@ -207,13 +212,13 @@ class Setting:
         public = view if judged.size == view.n else view.take(judged)
         return (*found, by_accepted(public, truth[judged], self.secret, listed))
 
-    def judged(self, statistics: Sequence[Statistic]) -> IntArray:
+    def judged(self, asked: Sequence[Asked]) -> IntArray:
         """The people on whom attacks on these statistics are judged, by row in the attacker's view."""
-        return self.stand.judged(statistics, self.people.public)
+        return self.stand.judged([as_query(one).where for one in asked], self.people.public)
 
-    def baselines(self, statistics: Sequence[Statistic]) -> tuple[Baseline, ...]:
+    def baselines(self, asked: Sequence[Asked]) -> tuple[Baseline, ...]:
         """All baselines of releases of these statistics, for the people who are judged."""
-        wanted, judged = tuple(statistics), self.judged(statistics)
+        wanted, judged = tuple(map(as_query, asked)), self.judged(asked)
         for known, found in self._populations:
             if _equal(known, wanted):
                 return (*self._before(judged), *found)
@@ -226,15 +231,15 @@ class Setting:
             self._populations.append((wanted, of_releases(seen, view, truth, self.secret, before)))
         return (*before, *self._populations[-1][1])
 
-    def priors(self, statistics: Sequence[Statistic]) -> dict[str, Array]:
+    def priors(self, asked: Sequence[Asked]) -> dict[str, Array]:
         """What the attacker believes about everybody in view before the releases, by the name of the prior.
 
         Each is a baseline, exactly as it is used. A prior that tells nobody apart is left out.
         """
         if not self.secret.levels:
             return {}
-        judged, out = self.judged(statistics), dict[str, Array]()
-        found = {one.name: one for one in self.baselines(statistics)}
+        judged, out = self.judged(asked), dict[str, Array]()
+        found = {one.name: one for one in self.baselines(asked)}
         for prior, name in PRIORS.items():
             own = prior_of(found[name]) if name in found else None
             if own is None:
@@ -244,51 +249,52 @@ class Setting:
             out[prior] = everybody
         return out
 
-    def _seen(self, statistic: Statistic) -> Statistic | None:
+    def _seen(self, query: Query) -> Query | None:
         """A statistic as the attacker can use it; None if they cannot."""
         if self.attacker.knows_all:
-            return statistic
-        return seen_by(self.exact(statistic).publish((), None), self.stand.view)
+            return query
+        return seen_by(self.exact(query).publish((), None), self.stand.view)
 
     @property
-    def models(self) -> tuple[tuple[tuple[Statistic, ...], tuple[Baseline, ...]], ...]:
+    def models(self) -> tuple[tuple[tuple[Query, ...], tuple[Baseline, ...]], ...]:
         """The baselines found so far, by the statistics they belong to."""
         return tuple(self._populations)
 
-    def learn(self, models: Sequence[tuple[tuple[Statistic, ...], tuple[Baseline, ...]]]) -> None:
+    def learn(self, models: Sequence[tuple[tuple[Query, ...], tuple[Baseline, ...]]]) -> None:
         """Takes over baselines of the same people that were found elsewhere."""
         for wanted, found in models:
             if not any(_equal(known, wanted) for known, _ in self._populations):
                 self._populations.append((wanted, found))
 
-    def exact(self, statistic: Statistic) -> Computed:
+    def exact(self, asked: Asked) -> Computed:
         """The statistic of these people, settled and computed once."""
+        query = as_query(asked)
         for given, known in self._computed:
-            if _equal(given, statistic):
+            if _equal(given, query):
                 return known
-        self._computed.append((statistic, Computed.of(statistic, self.people)))
+        self._computed.append((query, Computed.of(query.statistic, self.people, query.where)))
         return self._computed[-1][1]
 
-    def cells(self, statistic: Statistic) -> NumberCells | None:
+    def cells(self, query: Query) -> NumberCells | None:
         """What the values of the statistic say about contributors, computed once; None if they are none."""
         for given, known in self._cells:
-            if _equal(given, statistic):
+            if _equal(given, query):
                 return known
-        self._cells.append((statistic, cells_of(statistic, self.people, self.rules)))
+        self._cells.append((query, cells_of(query.statistic, query.where, self.people, self.rules)))
         return self._cells[-1][1]
 
     def units(self, statistic: Statistic) -> str:
         """What published values, and the noise on them, are measured in."""
         return statistic.measured_in()
 
-    def reach(self, statistic: Statistic) -> float:
+    def reach(self, asked: Asked) -> float:
         """The noise on a published value at which the best linear guess of a bit is right 0.84 of the time.
 
         √(mean square of a person's coefficients, summed over values)/2, in the units of what is published.
         """
-        known, public = self.exact(statistic), self.people.public
-        units = known.statistic.units(public)
-        operator = known.statistic.equations(public, known.clean * units).operator
+        known, public = self.exact(asked), self.people.public
+        units = known.statistic.units(known.dataset.public)
+        operator = Query(known.statistic, known.where).equations(public, known.clean * units).operator
         energy = operator.squared().rmatvec(np.ones(operator.shape[0], dtype=operator.dtype))
         return float(np.sqrt(energy.mean())) / 2 / units
 
@@ -322,7 +328,7 @@ class Trial:
         """The function that makes the release of each draw."""
         if (given := planned.given) is not None:
             return lambda draw: given
-        known = self.setting.exact(planned.statistic)
+        known = self.setting.exact(planned.query)
         done = prepare(planned.protections, known.statistic, known.dataset.public)
         return lambda draw: known.publish(done, _stream(self.seed, planned.stream, draw))
 
@@ -354,7 +360,7 @@ class Trial:
         """
         setting = self.setting
         decoder, _, name = attack.partition(", ")
-        prior = setting.priors(self.statistics).get(name) if name else None
+        prior = setting.priors(self.queries).get(name) if name else None
         found: Sequence[Reconstruction | None] = [None] * len(self.published)
         alone = len(self.releases) == 1 and setting.attacker.knows_all
         if alone and decoder in setting.secret.shared_decoders:
@@ -365,9 +371,9 @@ class Trial:
             yield known or self._alone(draw, decoder, prior)
 
     @property
-    def statistics(self) -> list[Statistic]:
-        """What is published."""
-        return [planned.statistic for planned in self.releases]
+    def queries(self) -> list[Query]:
+        """What is published, and of whom."""
+        return [planned.query for planned in self.releases]
 
     def ways(self, decoders: Sequence[str]) -> tuple[str, ...]:
         """The attacks to try: every decoder with one rate for everybody, and with every prior that it uses.
@@ -375,7 +381,7 @@ class Trial:
         *informed*: each person's chance by the public columns; *outside*: by those that no release uses.
         """
         found = list(decoders)
-        for prior in self.setting.priors(self.statistics):
+        for prior in self.setting.priors(self.queries):
             found += [f"{decoder}, {prior}" for decoder in decoders if decoder not in _PRIORLESS]
         return tuple(found)
 
@@ -404,9 +410,9 @@ class Trial:
 
     def risks(self, attacks: Sequence[Reconstruction]) -> list[Risk]:
         """The risk of each draw's attack, compared with the baselines, for the strongest way of guessing."""
-        statistics, setting = self.statistics, self.setting
-        judged, rows = setting.judged(statistics), setting.stand.rows
-        truth, known = setting.truth[rows[judged]], setting.baselines(statistics)
+        queries, setting = self.queries, self.setting
+        judged, rows = setting.judged(queries), setting.stand.rows
+        truth, known = setting.truth[rows[judged]], setting.baselines(queries)
         found = strongest_way([risks_of(attack, truth, known, judged) for attack in attacks])
         return [replace(risk, rows=rows[judged], everybody=setting.people.n) for risk in found]
 
@@ -424,7 +430,7 @@ class Trial:
                 tried=tried,
                 key=self.setting.key,
                 asked=decoder,
-                statistic=" + ".join(dict.fromkeys(one.statistic.describe() for one in self.releases)),
+                statistic=" + ".join(dict.fromkeys(one.query.describe() for one in self.releases)),
                 protection=" + ".join(dict.fromkeys(one.label for one in self.releases)),
                 loss=self.loss,
                 promised=self.promised,
@@ -456,9 +462,9 @@ class Trial:
         """What the reader of one release loses; None for several releases."""
         if len(self.releases) != 1:
             return None
-        known = replace(self.setting.exact(self.releases[0].statistic), where=None)
+        known = replace(self.setting.exact(self.releases[0].query), where=None)
         clean = known.publish((), None)
-        drawn = [replace(releases[0], statistic=known.statistic) for releases in self.published]
+        drawn = [replace(releases[0], statistic=known.statistic, where=None) for releases in self.published]
         if np.isnan(clean.values).any():
             return None
         return ReaderLoss.of(clean, drawn, known.dataset, readers_of(clean, known.dataset))
@@ -467,7 +473,7 @@ class Trial:
     def cells(self) -> tuple[Reason, ...]:
         """Why cells of numbers do not pass, whatever attacks find; over draws, the most of any."""
         setting = self.setting
-        known = [setting.cells(planned.statistic) for planned in self.releases]
+        known = [setting.cells(planned.query) for planned in self.releases]
         return all_reasons(
             [
                 cells.reasons(release, planned.name, setting.people, setting.rules)
@@ -486,13 +492,7 @@ class Trial:
         For several releases with independent noise, ε and δ add up. If one promises nothing, or they mean
         different neighbours, nothing is promised.
         """
-        public = self.setting.people.public
-        known = [
-            guarantee_of(prepare(one.protections, one.statistic, public), one.statistic, public, delta=DELTA)
-            if one.protections
-            else None
-            for one in self.releases
-        ]
+        known = [self._guarantee(one) if one.protections else None for one in self.releases]
         kept = [one for one in known if one is not None and isfinite(one.epsilon)]
         relations = {one.relation for one in kept}
         if len(kept) < len(self.releases) or len(relations) != 1:
@@ -506,6 +506,11 @@ class Trial:
             advantage=profile.advantage(),
             tpr=float(profile.tpr(0.01)),
         )
+
+    def _guarantee(self, planned: Planned) -> Guarantee | None:
+        """What the protections of one release promise."""
+        public = self.setting.people.public
+        return guarantee_of(planned.protections, planned.statistic, public, delta=DELTA, where=planned.where)
 
     @cached_property
     def foreseen(self) -> Foreseen | None:
@@ -521,7 +526,8 @@ class Trial:
         public, rate = self.setting.people.public, float(np.mean(self.setting.truth))
         try:
             parts = [
-                (one.statistic, prepare(one.protections, one.statistic, public)) for one in self.releases
+                (one.query, prepare(one.protections, one.statistic, one.query.part(public)))
+                for one in self.releases
             ]
             found = gauge_together(parts, public, rate=rate, plain=distinct <= _RANKED)
         except (TellallError, np.linalg.LinAlgError, MemoryError):

@@ -63,7 +63,7 @@ def publish(
 
     from tellall.audits.plans.asked import How, plan_asked
     from tellall.audits.plans.plan_files import people_on_disk
-    from tellall.release.release import publish as make
+    from tellall.release.release import publish_part as make
     from tellall.report.terminal import talk_console
 
     talk = talk_console(quiet=quiet)
@@ -82,7 +82,7 @@ def publish(
         people = people_on_disk(chosen, data, bar) if on_disk else _read(chosen, data)
         for index, entry in enumerate(chosen.planned):
             rng = np.random.default_rng(None if seed is None else [seed, index])
-            made.append(make(people, entry.statistic, entry.protections, rng=rng))
+            made.append(make(people, entry.statistic, entry.where, entry.protections, rng))
     with files.together(public=True, new=True) as batch:
         for release, name in zip(made, names, strict=True):
             release.put(batch, name)

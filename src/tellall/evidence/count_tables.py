@@ -208,8 +208,8 @@ def tables_in(release: Release) -> list[CountTable]:
     Values are called by their codes, or by the labels that were printed (`CellCounts`).
     """
     statistic, shape = release.statistic, release.shape
-    if (where := statistic.restricted_to) is not None:
-        return _tables_among(release, where)
+    if release.where is not None:
+        return _tables_where(release, release.where)
     if isinstance(statistic, CellCounts):
         return _printed_tables(release, statistic)
     if not isinstance(statistic, Tables | Marginals):
@@ -236,14 +236,14 @@ def tables_in(release: Release) -> list[CountTable]:
     return found
 
 
-def _tables_among(release: Release, where: Subset) -> list[CountTable]:
+def _tables_where(release: Release, where: Subset) -> list[CountTable]:
     """The tables of a release about some of the people; it needs printed labels and a condition in words."""
-    inner = release.statistic.of_all
-    if not isinstance(where, Condition) or not isinstance(inner, CellCounts):
+    statistic = release.statistic
+    if not isinstance(where, Condition) or not isinstance(statistic, CellCounts):
         rule = "of everybody, or with printed labels and a condition in words"
         advice = "Give each table as a CountTable with its values and where=."
-        raise invalid("releases", rule, release.statistic.describe(), advice)
-    return [table.about(where.text) for table in _printed_tables(release, inner)]
+        raise invalid("releases", rule, release.describe(), advice)
+    return [table.about(where.text) for table in _printed_tables(release, statistic)]
 
 
 def name_cell(release: Release, public: Public, value: int) -> dict[str, str]:

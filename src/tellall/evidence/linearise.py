@@ -98,15 +98,13 @@ def linearise(
     if not isinstance(release, Release):
         raise invalid("release", "a Release", type(release).__name__)
     view = as_view(public, [release])
-    where = release.statistic.restricted_to
-    if where is not None:
-        if unknown := unknown_condition(release.statistic, view):
+    if release.where is not None:
+        if unknown := unknown_condition(release, view):
             return Evidence((nothing(view.n, release.levels, unknown),))
-        people = np.flatnonzero(members(where, view, "where"))
-        inner = replace(release, statistic=release.statistic.of_all)
-        part = _equations_of(inner, view.take(people), device, known, part=True)
+        people = np.flatnonzero(members(release.where, view, "where"))
+        part = _equations_of(replace(release, where=None), view.take(people), device, known, part=True)
         if not people.size:
-            why = NotDone(release.statistic.describe(), "it is about nobody who is known", "use")
+            why = NotDone(release.describe(), "it is about nobody who is known", "use")
             return Evidence((nothing(view.n, release.levels, why),))
         return Evidence((part.among(people, view.n),))
     evidence = Evidence((_equations_of(release, view, device, known),))

@@ -7,7 +7,7 @@ the attacker does not know, and people who may not be in the release, turn equat
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, cast
 
 import numpy as np
@@ -19,11 +19,10 @@ from tellall.evidence.evidence import Facts, Possible, ReleaseEquations, Rows
 from tellall.linalg.operators.linear_operator import Array, Dense, IntArray
 from tellall.people.codes import Column, Numbers
 from tellall.people.cuts import cut_labels
-from tellall.people.dataset import Dataset, Outline, Public
+from tellall.people.dataset import Outline, Public
 from tellall.people.shape import Shape
 from tellall.protections.protection import Exact
 from tellall.release.release import Release
-from tellall.statistics.among import Among, Inside
 from tellall.statistics.conditions import Condition
 from tellall.statistics.statistic import CellLayout, Equations, Statistic, tables_of
 
@@ -34,12 +33,10 @@ __all__ = [
     "AddedCells",
     "Knowledge",
     "PopulationMismatch",
-    "Restricted",
     "Restriction",
     "fit_columns",
     "nothing",
     "restrict",
-    "seen_by",
     "unknown_condition",
     "widen",
     "widen_facts",
@@ -157,79 +154,24 @@ def _merging(column: Column, levels: int, cuts: tuple[float, ...] | None) -> Int
     raise invalid("public", "the people the release was made for", what)
 
 
-@dataclass(frozen=True)
-class Restricted(Inside):
-    """The part of a statistic that a view of the people lets one use.
-
-    ``statistic`` is that part, which needs no unknown column; ``shape`` is the release's.
-    """
-
-    statistic: Statistic
-    shape: Shape
-
-    def part(self, public: Public) -> Public:
-        """The view with the release's columns."""
-        return fit_columns(self.shape, public)[0]
-
-    def values(self, dataset: Dataset) -> Array:
-        return self.statistic.values(replace(dataset, public=self.part(dataset.public)))
-
-    def equations(self, public: Public, values: Array) -> Equations:
-        return self.statistic.equations(self.part(public), values)
-
-    def comparable(self) -> Restricted:
-        return replace(self, statistic=self.statistic.comparable())
-
-    def columns_used(self, public: Public) -> set[str]:
-        return self.statistic.columns_used(self.part(public)) & set(public.names)
-
-    def take(self, people: IntArray, public: Public) -> Restricted:
-        inner = self.statistic.take(people, self.part(public))
-        return Restricted(inner, replace(self.shape, people=people.size))
-
-    def describe(self) -> str:
-        return self.statistic.describe()
-
-
-def seen_by(release: Release, view: Public) -> Statistic | None:
-    """The part of a release's statistic that a view lets one use; None if there is no such part."""
-    where = release.statistic.restricted_to
-    if where is not None:
-        if unknown_condition(release.statistic, view):
-            return None
-        inner = seen_by(replace(release, statistic=release.statistic.of_all), view)
-        return None if inner is None else Among(inner, where)
-    shape = release.shape
-    if shape is None or (shape.names, shape.levels, shape.cuts) == _columns_of(view):
-        return release.statistic
-    usable = restrict(release, view).statistic
-    return None if usable is None else Restricted(usable, shape)
-
-
-def _columns_of(view: Public) -> tuple[Any, ...]:
-    shape = view.shape
-    return shape.names, shape.levels, shape.cuts
-
-
-def unknown_condition(statistic: Statistic, view: Public) -> NotDone | None:
+def unknown_condition(release: Release, view: Public) -> NotDone | None:
     """Why a view does not show which people a release is about; None if it does."""
-    where = statistic.restricted_to
+    where = release.where
     if not isinstance(where, Condition):
         return None
     unknown = sorted(where.columns - set(view.names))
     if unknown:
-        return _unknown(statistic, f"needs {', '.join(unknown)}, which this attacker does not know")
+        return _unknown(release.describe(), f"needs {', '.join(unknown)}, which this attacker does not know")
     try:
         where.mask(view)
     except InvalidInput as reason:
-        return _unknown(statistic, f"it is not known who it is about, since the {reason}")
+        return _unknown(release.describe(), f"it is not known who it is about, since the {reason}")
     return None
 
 
-def _unknown(what: Statistic | str, reason: str) -> NotDone:
+def _unknown(what: str, reason: str) -> NotDone:
     """What an attacker with these columns cannot use."""
-    name = what if isinstance(what, str) else what.describe()
-    return NotDone(name, reason, "use", UNKNOWN_TO_ATTACKER)
+    return NotDone(what, reason, "use", UNKNOWN_TO_ATTACKER)
 
 
 # Sums over what is not known.

@@ -18,10 +18,10 @@ from tellall.people.readers import read_printed
 from tellall.protections.protection import Noise, Protection, as_protections, noise_of
 from tellall.protections.rounding import Rounding
 from tellall.release.release import Release
-from tellall.statistics.among import Where, people_where
 from tellall.statistics.estimators import Estimator
 from tellall.statistics.losses import FitLoss, Squared, loss_of
 from tellall.statistics.residuals import spread_of_errors
+from tellall.statistics.where import Where, people_where
 
 __all__ = ["INTERCEPTS", "levels_of", "people_of", "read_coefficients", "says_all"]
 
@@ -113,7 +113,7 @@ def says_all(release: Release) -> bool:
     the fit has an intercept: then the coefficients already say how many people have the secret, which is all
     that standard errors add.
     """
-    fit = release.statistic.of_all
+    fit = release.statistic
     assert isinstance(fit, Estimator)
     linear = isinstance(loss_of(fit.loss), Squared)
     return not linear or fit.standard_errors or (release.levels == 2 and fit.intercept)

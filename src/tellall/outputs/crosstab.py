@@ -21,13 +21,13 @@ from tellall.people.dataset import Dataset, Public
 from tellall.people.matching import merged_labels
 from tellall.protections.protection import Protection, as_protections
 from tellall.release.release import Release
-from tellall.statistics.among import Where
 from tellall.statistics.cell_counts import TOTAL, CellCounts
 from tellall.statistics.cell_means import CellMeans
 from tellall.statistics.extremes import Extremes
 from tellall.statistics.marginals import Marginals, Tables
 from tellall.statistics.statistic import Statistic
 from tellall.statistics.sums import Sums
+from tellall.statistics.where import Where
 
 __all__ = ["amounts_of_grid", "explained", "from_crosstab", "release_of_grid"]
 

@@ -16,8 +16,8 @@ from tellall.people.dataset import Dataset, Public, as_public
 from tellall.people.labels import label_text
 from tellall.protections.protection import Protection, as_protections, noise_of
 from tellall.release.release import Release
-from tellall.statistics.among import Where, people_where
 from tellall.statistics.survival import SurvivalCurve
+from tellall.statistics.where import Where, people_where
 
 __all__ = ["curve_of_lines", "from_curve", "survival_columns"]
 

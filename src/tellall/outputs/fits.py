@@ -16,10 +16,10 @@ from tellall.outputs.coefficients import INTERCEPTS, levels_of, people_of
 from tellall.people.dataset import Dataset, Public, as_public, left_out_note
 from tellall.protections.protection import Noise
 from tellall.release.release import Release
-from tellall.statistics.among import Where
 from tellall.statistics.estimators import Estimator
 from tellall.statistics.fitting import gradients
 from tellall.statistics.losses import loss_of
+from tellall.statistics.where import Where
 
 __all__ = ["Fitted", "read_fit", "release_from_fits"]
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tellall.core.errors import invalid
+from tellall.evidence.query import query_of
 from tellall.outputs.acro import RESULTS, is_acro, read_acro, shared_variable
 from tellall.outputs.described import DESCRIPTION, described_secret, is_described, read_described
 from tellall.outputs.output_folder import OutputFolder
@@ -52,5 +53,5 @@ def secret_of_folder(path: Path, names: Sequence[str]) -> str | None:
 
 def columns_used(folder: OutputFolder, public: Public) -> list[str]:
     """The public columns that the outputs are made of."""
-    used = set().union(*(release.statistic.columns_used(public) for release in folder.releases))
+    used = set().union(*(query_of(release).columns_used(public) for release in folder.releases))
     return [name for name in public.names if name in used]

@@ -25,9 +25,9 @@ from tellall.protections.concentration import (
 )
 from tellall.protections.protection import Protection, as_protections
 from tellall.release.release import Release
-from tellall.statistics.among import alone, people_where
 from tellall.statistics.cells import CellNumbers
 from tellall.statistics.conditions import Condition, parse_condition
+from tellall.statistics.where import people_where
 
 __all__ = ["COUNTS", "ListedCells", "is_total", "listed_in"]
 
@@ -234,13 +234,13 @@ def listed_in(
         The people themselves, if they are known. Then the rule that withheld sums says how far an outsider
         has to be from them.
     """
-    statistic = alone(release.statistic)
+    statistic = release.statistic
     if not isinstance(statistic, CellNumbers):
         return [ListedCells.of_table(table) for table in tables_in(release)]
     if release.shape is None:
         raise invalid("releases", "ones that say how many values each column has", "one that does not")
     where = _condition(release)
-    inside = None if public is None else public.take(_people_of(release, public))
+    inside = None if public is None else public.take(people_where(release.where, public))
     outline = Shaped(release.shape)
     sets = statistic.sets(outline)
     sizes = [prod(outline.levels[column] for column in columns) for columns in sets]
@@ -290,14 +290,9 @@ def _condition(release: Release) -> str | None:
     """Which people a release is about, in words; a mask cannot be told without the people."""
     if release.where is None:
         return None
-    if not isinstance(release.where, str):
+    if not isinstance(release.where, Condition):
         raise invalid("releases", "about everybody, or about people in words", "one with a mask of people")
-    return release.where
-
-
-def _people_of(release: Release, public: Public) -> IntArray:
-    where = release.statistic.restricted_to
-    return np.arange(public.n) if where is None else people_where(where, public)
+    return release.where.text
 
 
 def _weight_in(statistic: CellNumbers, public: Public, columns: tuple[int, ...], cells: int) -> Array:
@@ -308,20 +303,24 @@ def _weight_in(statistic: CellNumbers, public: Public, columns: tuple[int, ...],
     return np.bincount(at, statistic.own_weights(public), minlength=cells).astype(np.float64)
 
 
+def _inside(release: Release, people: Dataset) -> Dataset:
+    """The people whom a release is about."""
+    return people if release.where is None else people.take(people_where(release.where, people.public))
+
+
 def _secret(release: Release, people: Dataset | None) -> Array | None:
     """The values before anything was done to them, if the people are known."""
-    return None if people is None else np.asarray(release.statistic.values(people))
+    return None if people is None else np.asarray(release.statistic.values(_inside(release, people)))
 
 
 def _margins(release: Release, people: Dataset | None) -> Array:
     """How far an outsider has to be from each withheld value, if a rule withheld it and people are known."""
     margins = np.full(release.values.size, np.nan)
-    statistic = alone(release.statistic)
+    statistic = release.statistic
     rules = [each for each in release.protections if isinstance(each, Concentration)]
     if people is None or not rules or not isinstance(statistic, CellNumbers):
         return margins
-    chosen = _people_of(release, people.public)
-    inside = people if chosen.size == people.n else people.take(chosen)
+    inside = _inside(release, people)
     own, start = contributions_of(statistic, inside), 0
     for cell, cells in cells_of_people(statistic, inside.public):
         total = np.bincount(cell, own, minlength=cells).astype(np.float64)

@@ -148,7 +148,7 @@ class Output:
     @property
     def record(self) -> RecognisedOutput:
         """What is known of it."""
-        words = self.release.statistic.describe()
+        words = self.release.describe()
         return RecognisedOutput(Source(self.id), words, read=True, about_secret=True)
 
 

@@ -19,8 +19,8 @@ from tellall.outputs.grids import TOTALS, Grid
 from tellall.people.dataset import Dataset, Public, as_public
 from tellall.people.labels import label_text, own_label
 from tellall.people.matching import layers_of, reads_all
-from tellall.statistics.among import Where, people_where
 from tellall.statistics.cell_counts import TOTAL
+from tellall.statistics.where import Where, people_where
 
 __all__ = ["Codes", "PrintedTable", "TableContext", "Variable", "codes_of", "sort_values", "understand"]
 

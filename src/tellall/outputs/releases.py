@@ -18,9 +18,9 @@ from tellall.protections.protection import Protection
 from tellall.protections.rounding import Rounding
 from tellall.protections.suppression import Suppression
 from tellall.release.release import Release
-from tellall.statistics.among import as_among
 from tellall.statistics.cell_counts import TOTAL, CellCounts
 from tellall.statistics.printed_cells import PrintedCells
+from tellall.statistics.where import people_where
 
 __all__ = ["NoRelease", "hiding_of", "releases_of"]
 
@@ -266,8 +266,8 @@ def _checked(
     """The release, if the statistic gives what was expected of these people."""
     where = fitted.where or None
     try:
-        whole = as_among(statistic, where, people.public) if where else statistic
-        again = whole.values(people)
+        chosen = people_where(where, people.public)
+        again = statistic.values(people if where is None else people.take(chosen))
         made = Release.from_values(
             statistic, numbers, public=people.public, protect=protect, levels=people.levels, where=where
         )

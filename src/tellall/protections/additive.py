@@ -68,6 +68,8 @@ class Gaussian(Noise):
     def scaled(self, factor: float) -> Gaussian:
         return Gaussian(self.std * abs(factor))
 
+    shows_number = False
+
     def guarantee(self, statistic: Statistic, public: Public, *, delta: float = 1e-6) -> Guarantee | None:
         """The guarantee of the analytic Gaussian mechanism at the L2 sensitivity (E-CT-1)."""
         from tellall.protections.profile import gaussian_epsilon
@@ -115,6 +117,8 @@ class Laplace(Noise):
 
     def scaled(self, factor: float) -> Laplace:
         return Laplace(self.scale * abs(factor))
+
+    shows_number = False
 
     def guarantee(self, statistic: Statistic, public: Public, *, delta: float = 1e-6) -> Guarantee | None:
         """The guarantee ε = L1 sensitivity / scale."""

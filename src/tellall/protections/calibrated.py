@@ -106,6 +106,8 @@ class SuLQ(Protection):
             raise needs_people(self)
         return self.noise.perturb(values, rng)
 
+    shows_number = False
+
     def guarantee(self, statistic: Statistic, public: Public, *, delta: float = 1e-6) -> Guarantee:
         """The promise it was made for."""
         noise, known = self.prepare(statistic, public).noise, sensitivity_of(statistic, public)
@@ -189,9 +191,7 @@ class Trivial(Protection):
         return out
 
     def guarantee(self, statistic: Statistic, public: Public, *, delta: float = 1e-6) -> Guarantee | None:
-        """The guarantee ε = 0; None if a replaced row may change the number of people, which is published."""
-        if not statistic.number_is_fixed:
-            return None
+        """The guarantee ε = 0."""
         return Guarantee(0.0, 0.0, REPLACED, "does not look at the people")
 
 
@@ -287,14 +287,9 @@ class WalshNoise(Protection):
         return np.asarray(values + noise.ravel())
 
     def guarantee(self, statistic: Statistic, public: Public, *, delta: float = 1e-6) -> Guarantee | None:
-        """The promise of the noise on the inner products; the tables depend on nothing else but n.
-
-        None if a replaced row may change the number of people, which the totals of the tables show.
-        """
+        """The promise of the noise on the inner products; the tables depend on nothing else but n."""
         from tellall.protections.profile import gaussian_epsilon
 
-        if not statistic.number_is_fixed:
-            return None
         prepared = self.prepare(statistic, public)
         assert prepared.products is not None
         if self.epsilon is not None:

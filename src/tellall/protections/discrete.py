@@ -112,6 +112,8 @@ class DiscreteGaussian(LatticeNoise):
     def scaled(self, factor: float) -> Noise:
         return DiscreteGaussian(self.sigma, self.unit * abs(factor)) if factor else Finite(((0.0, 1.0),))
 
+    shows_number = False
+
     def guarantee(self, statistic: Statistic, public: Public, *, delta: float = 1e-6) -> Guarantee | None:
         """The guarantee ε = ρ + 2 √(ρ ln(1/δ)), from concentrated privacy with ρ = L2²/(2 sigma²)."""
         known = sensitivity_of(statistic, public)
@@ -175,6 +177,8 @@ class Geometric(LatticeNoise):
 
     def scaled(self, factor: float) -> Noise:
         return Geometric(self.scale, self.unit * abs(factor)) if factor else Finite(((0.0, 1.0),))
+
+    shows_number = False
 
     def guarantee(self, statistic: Statistic, public: Public, *, delta: float = 1e-6) -> Guarantee | None:
         """The guarantee ε = L1 sensitivity / scale."""

@@ -20,7 +20,9 @@ from tellall.core.errors import InvalidInput, invalid
 from tellall.linalg.operators.linear_operator import HOST, Device, IntArray
 from tellall.people.dataset import Dataset, Public
 from tellall.protections.guarantee import Guarantee
+from tellall.statistics.conditions import Condition
 from tellall.statistics.statistic import CellLayout, Equations, Statistic, tables_of
+from tellall.statistics.where import Where, as_where, people_where
 
 __all__ = [
     "Array",
@@ -174,6 +176,10 @@ class Protection(ABC):
     def as_plain(self) -> dict[str, Any]:
         """The constructor's arguments that are not plain data, as plain data that it accepts."""
         return {}
+
+    shows_number: ClassVar[bool] = (
+        True  # whether its promise holds only if all know how many people there are
+    )
 
     def guarantee(self, statistic: Statistic, public: Public, *, delta: float = 1e-6) -> Guarantee | None:
         """The differential privacy that it promises, at this δ if it promises a whole curve; else None."""
@@ -532,6 +538,7 @@ def guarantee_of(
     public: Public,
     *,
     delta: float = 1e-6,
+    where: Where | None = None,
 ) -> Guarantee | None:
     """What these protections promise for this statistic; None if they promise nothing.
 
@@ -541,6 +548,8 @@ def guarantee_of(
         In the order in which they apply.
     delta
         If a law promises a whole curve (normal noise), the δ at which its ε is given.
+    where
+        Whose it is, if not everybody's: a condition on public columns, or a mask.
 
     Notes
     -----
@@ -562,10 +571,15 @@ def guarantee_of(
     ε = 1 (one row replaced; Laplace noise on 2 tables)
     """
     share("delta", delta, zero=False)
-    if statistic.scale == "fractions" and not statistic.number_is_fixed:
-        return None
+    about = None if where is None else as_where(where)
+    if about is not None:
+        public = public.take(people_where(about, public))
     prepared = prepare(as_protections(protections), statistic, public)
     if not prepared or any(later.reads_people for later in prepared[1:]):
+        return None
+    # a new row may satisfy a condition where the old one did not
+    fixed = statistic.number_is_fixed and not isinstance(about, Condition)
+    if not fixed and (statistic.scale == "fractions" or prepared[0].shows_number):
         return None
     return prepared[0].guarantee(statistic, public, delta=delta)
 

@@ -33,13 +33,13 @@ from tellall.protections.protection import (
 from tellall.protections.suppression import Hiding
 from tellall.release import catalogue
 from tellall.release.saved import SavedColumn, SavedRelease, ValuesBeside
-from tellall.statistics.among import Among, Where, as_among, as_where, people_where
-from tellall.statistics.conditions import Condition, Mask, Subset
+from tellall.statistics.conditions import Condition, Subset
 from tellall.statistics.marginals import Marginals, Tables
 from tellall.statistics.statistic import Statistic
 from tellall.statistics.stored_part import people_of_store
+from tellall.statistics.where import Where, as_where, describe, people_where
 
-__all__ = ["MANY_VALUES", "PUBLISHED_TOO", "Computed", "Release", "publish", "published_too"]
+__all__ = ["MANY_VALUES", "PUBLISHED_TOO", "Computed", "Release", "publish", "publish_part", "published_too"]
 
 MANY_VALUES = 100_000  # more go into a Parquet file next to the JSON
 
@@ -64,6 +64,9 @@ class Release(InNotebook):
         What was computed.
     protections
         What was done to the values, in order.
+    where
+        Whose it is: a condition on public columns, which equals its text, or a mask over everybody. None:
+        everybody's. Indices of people in the statistic count among these.
     columns
         The names of the public columns it was computed over.
     shape
@@ -75,6 +78,7 @@ class Release(InNotebook):
     values: Array
     statistic: Statistic
     protections: tuple[Protection, ...] = ()
+    where: Subset | None = None
     columns: tuple[str, ...] = ()
     shape: Shape | None = None
     levels: int = 2
@@ -89,19 +93,15 @@ class Release(InNotebook):
         """The law of the error of a value, in the units of what is published."""
         return noise_of(self.protections)
 
-    @property
-    def where(self) -> str | npt.NDArray[np.bool_] | None:
-        """Which people it is about: a condition in words, a mask over everybody, or None for everybody."""
-        subset = self.statistic.restricted_to
-        if subset is None:
-            return None
-        return subset.bits if isinstance(subset, Mask) else subset.text
+    def describe(self) -> str:
+        """What was computed, and of whom, in a few words."""
+        return describe(self.statistic, self.where)
 
     def about(self, where: Where | Subset) -> Release:
         """The same release, declared to be about these people only; indices inside it do not change."""
-        if self.statistic.restricted_to is not None:
+        if self.where is not None:
             raise invalid("where", "left out, since the release says which people it is about", where)
-        return replace(self, statistic=Among(self.statistic, as_where(where)))
+        return replace(self, where=as_where(where))
 
     @classmethod
     def from_values(
@@ -126,12 +126,10 @@ class Release(InNotebook):
         if not isinstance(statistic, Statistic):
             raise invalid("statistic", "a statistic such as Marginals(3)", statistic)
         if where is not None:
-            among = as_among(statistic, where, view)
-            part = among.part(view)
-            inner = cls.from_values(
-                among.statistic, values, public=part, noise=noise, protect=protect, levels=levels
-            )
-            return inner.about(among.where)
+            people = people_where(where, view)
+            taken, part = statistic.take(people, view), view.take(people)
+            some = cls.from_values(taken, values, public=part, noise=noise, protect=protect, levels=levels)
+            return some.about(where)
         try:
             array = np.asarray(values, dtype=np.float64).ravel()
         except (TypeError, ValueError):
@@ -148,7 +146,7 @@ class Release(InNotebook):
         settled = statistic.settle(view)
         done = prepare(as_protections(protect if noise is None else noise), settled, view)
         laws = tuple(law for law in done if not isinstance(law, Exact))
-        return cls(array, settled, laws, view.names, view.shape, levels)
+        return cls(array, settled, laws, None, view.names, view.shape, levels)
 
     def save(self, path: str | Path) -> Path:
         """The path, after saving the release there as JSON; many values go to a Parquet file next to it.
@@ -194,7 +192,7 @@ class Release(InNotebook):
         missing = int(np.isnan(self.values).sum())
         done = ", ".join(map(repr, self.protections)) or "exact"
         gone = f", {missing} suppressed" if missing else ""
-        return f"Release of {self.statistic.describe()}: {self.values.size} values{gone}; {done}"
+        return f"Release of {self.describe()}: {self.values.size} values{gone}; {done}"
 
 
 def _as_path(path: str | Path) -> Path:
@@ -217,13 +215,15 @@ def _cuts(shown: Sequence[float | str]) -> tuple[float, ...]:
 
 def _saved(release: Release, values: tuple[float | None, ...] | ValuesBeside) -> SavedRelease:
     shape = release.shape
-    names, about = release.columns, release.statistic.restricted_to
+    names = release.columns
     levels = shape.levels if shape else (1,) * len(names)
     cuts = shape.cuts_shown if shape else (None,) * len(names)
     return SavedRelease(
-        description=release.statistic.describe(),
-        statistic=catalogue.to_plain(release.statistic.of_all, own=True),
-        where=about.text if isinstance(about, Condition) else None,  # a mask would show who is in
+        description=release.describe(),
+        statistic=catalogue.to_plain(release.statistic, own=True),
+        where=release.where.text
+        if isinstance(release.where, Condition)
+        else None,  # a mask would show who is in
         protect=tuple(catalogue.published(protection) for protection in release.protections),
         columns=tuple(
             SavedColumn(name, level, cut) for name, level, cut in zip(names, levels, cuts, strict=True)
@@ -266,11 +266,11 @@ def _from_document(path: Path, own: Sequence[type[Statistic]]) -> Release:
         )
     protections = tuple(catalogue.build("protection", plain) for plain in checked.protect)
     noise_of(protections)  # an error if one misses a number that publishing fills in: it would pass for exact
-    statistic = catalogue.build("statistic", checked.statistic, own)
     return Release(
         values=values,
-        statistic=statistic if checked.where is None else Among(statistic, as_where(checked.where)),
+        statistic=catalogue.build("statistic", checked.statistic, own),
         protections=protections,
+        where=None if checked.where is None else as_where(checked.where),
         columns=names,
         shape=shape,
         levels=checked.levels,
@@ -308,22 +308,34 @@ def publish(
         raise invalid("dataset", "a Dataset", type(dataset).__name__, "Make one with Dataset.from_frame.")
     if not isinstance(statistic, Statistic):
         raise invalid("statistic", "a statistic such as Marginals(3)", statistic)
+    if where is not None and isinstance(dataset, Dataset):
+        statistic = statistic.take(people_where(where, dataset.public), dataset.public)
+    about = None if where is None else as_where(where)
+    return publish_part(dataset, statistic, about, as_protections(protect), rng, device=device)
+
+
+def publish_part(
+    dataset: Dataset | Stored,
+    statistic: Statistic,
+    where: Subset | None,
+    protections: Sequence[Protection],
+    rng: Rng = None,
+    *,
+    device: str = "cpu",
+) -> Release:
+    """The release of a statistic of some of these people, whose indices of people count among those."""
     if isinstance(dataset, Stored):
-        if where is not None:
-            statistic = Among(statistic, as_where(where))
-        return _publish_stored(dataset, statistic, as_protections(protect), rng)
+        some = dataset if where is None else people_of_store(where, dataset)
+        return replace(_publish_stored(some, statistic, protections, rng), where=where)
     if where is not None:
-        statistic = as_among(statistic, where, dataset.public)
-    if (about := statistic.restricted_to) is not None:
-        some = dataset.take(people_where(about, dataset.public))
-        return publish(some, statistic.of_all, protect, rng, device=device).about(about)
+        dataset = dataset.take(people_where(where, dataset.public))
     view = dataset.public
     settled = statistic.settle(view, secret=dataset.secret is not None)
-    protections = _as_published(prepare(as_protections(protect), settled, view))
+    prepared = _as_published(prepare(protections, settled, view))
     chosen = find_device(device)
     with chosen.short_of_memory():
-        values = carry_out(protections, dataset, settled, rng, device=chosen)
-    return Release(values, settled, protections, view.names, view.shape, dataset.levels)
+        values = carry_out(prepared, dataset, settled, rng, device=chosen)
+    return Release(values, settled, prepared, where, view.names, view.shape, dataset.levels)
 
 
 def _as_published(prepared: Sequence[Protection]) -> tuple[Protection, ...]:
@@ -332,12 +344,9 @@ def _as_published(prepared: Sequence[Protection]) -> tuple[Protection, ...]:
 
 
 def _publish_stored(
-    people: Stored, statistic: Statistic, protections: tuple[Protection, ...], rng: Rng
+    people: Stored, statistic: Statistic, protections: Sequence[Protection], rng: Rng
 ) -> Release:
     """The release of tables of people who are not in memory."""
-    if (about := statistic.restricted_to) is not None:
-        some = people_of_store(about, people)
-        return _publish_stored(some, statistic.of_all, protections, rng).about(about)
     if not isinstance(statistic, Marginals | Tables):
         kind = type(statistic).__name__
         raise invalid("statistic", "Marginals or Tables, for people in a store", kind, "Load them first.")
@@ -351,12 +360,15 @@ def _publish_stored(
     settled = statistic.settle(view, secret=people.secret is not None)
     prepared = _as_published(prepare(protections, settled, view))
     values = carry_out(prepared, dataset, settled, rng)
-    return Release(values, settled, prepared, view.names, view.shape, people.levels)
+    return Release(values, settled, prepared, None, view.names, view.shape, people.levels)
 
 
 @dataclass(frozen=True, eq=False)
 class Computed:
-    """A statistic whose values for these people are already computed, to be published many times."""
+    """A statistic whose values for these people are already computed, to be published many times.
+
+    ``dataset`` are the people whom it is about; ``where`` says who of everybody they are.
+    """
 
     statistic: Statistic
     dataset: Dataset
@@ -364,17 +376,16 @@ class Computed:
     where: Subset | None = None
 
     @classmethod
-    def of(cls, statistic: Statistic, dataset: Dataset) -> Computed:
-        """The statistic, settled and computed for the people it is about."""
-        if (about := statistic.restricted_to) is not None:
-            some = dataset.take(people_where(about, dataset.public))
-            return replace(cls.of(statistic.of_all, some), where=about)
+    def of(cls, statistic: Statistic, dataset: Dataset, where: Subset | None = None) -> Computed:
+        """The statistic, settled and computed for the people it is about; its indices count among them."""
+        if where is not None:
+            dataset = dataset.take(people_where(where, dataset.public))
         settled = statistic.settle(dataset.public, secret=dataset.secret is not None)
-        return cls(settled, dataset, settled.values(dataset))
+        return cls(settled, dataset, settled.values(dataset), where)
 
     def publish(self, prepared: tuple[Protection, ...], rng: Rng) -> Release:
         """The release after prepared protections: the same as :func:`publish` gives with this generator."""
         view, done = self.dataset.public, _as_published(prepared)
         values = carry_out(done, self.dataset, self.statistic, rng, clean=self.clean)
-        about = self.statistic if self.where is None else Among(self.statistic, self.where)
-        return Release(values, about, done, view.names, view.shape, self.dataset.levels)
+        levels = self.dataset.levels
+        return Release(values, self.statistic, done, self.where, view.names, view.shape, levels)

@@ -47,6 +47,7 @@ from tellall.report.kit.html import environment, fill, laid_out, page_style
 from tellall.report.kit.plot import Axis, Figure, Series
 from tellall.report.study_figures import sweep_figures
 from tellall.report.trace_figures import tracing_figures
+from tellall.statistics.conditions import Condition
 from tellall.tracing.trace import Tracing
 from tellall.tracing.tracing_verdict import judge_tracing
 
@@ -160,12 +161,13 @@ def _secret_words(people: Dataset) -> str:
 @blocks_of.register
 def _(release: Release) -> Sequence[Block]:
     hidden = int(np.isnan(release.values).sum())
-    where = release.where
-    whom = "everybody" if where is None else where if isinstance(where, str) else "some people, unknown which"
+    whom = "everybody" if release.where is None else "some people, unknown which"
+    if isinstance(release.where, Condition):
+        whom = release.where.text
     return [
         Terms(
             [
-                ("published", release.statistic.describe()),
+                ("published", release.describe()),
                 ("values", f"{release.values.size:,}" + (f", {hidden:,} of them hidden" if hidden else "")),
                 ("protected by", ", ".join(map(repr, release.protections)) or "nothing: exact"),
                 ("about", whom),

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from tellall.audits.document import Audit
-from tellall.audits.plans.attacker import people_of as people_in
 from tellall.audits.plans.places import Place
 from tellall.audits.trial import Planned
 from tellall.people.codes import IntArray
@@ -21,6 +20,7 @@ from tellall.people.dataset import Dataset, Public
 from tellall.serve.cases import Case
 from tellall.serve.edits import index_of
 from tellall.serve.views import people_of
+from tellall.statistics.where import people_where
 
 __all__ = ["counted", "looked_at", "releases_of"]
 
@@ -66,7 +66,7 @@ def _inside(releases: Sequence[Planned], public: Public) -> IntArray:
     """The people whom some releases are about, by index."""
     inside = np.zeros(public.n, dtype=bool)
     for one in releases:
-        inside[people_in(one.statistic, public)] = True
+        inside[people_where(one.where, public)] = True
     return np.flatnonzero(inside)
 
 

@@ -57,7 +57,7 @@ def _foresight(people: Dataset, plan: Plan) -> Plain:
 def _gauged(setting: Setting, name: str, several: Sequence[Planned]) -> Plain:
     try:
         known = Trial(setting, tuple(several)).foreseen
-        size = sum(one.statistic.size(setting.people.public) for one in several)
+        size = sum(one.query.size(setting.people.public) for one in several)
     except TellallError as error:
         return {"name": name, "values": 0, "sentence": str(error), "gauge": None}
     if known is None:

@@ -171,7 +171,7 @@ def _fitting(people: Dataset, planned: Planned) -> Iterator[tuple[Protection, ..
             hidden = (Suppression(below),) if below else ()
             yield (*hidden, *((Rounding(base),) if base else ()))
     try:
-        scales = suggest_scales(people, statistic)
+        scales = suggest_scales(people, planned.query)
     except TellallError:
         return
     yield from ((Gaussian(scale),) for scale in scales[2:])

@@ -136,7 +136,7 @@ def cards(case: Case) -> list[Plain]:
     """The releases of a plan, each as a card: what is published, and its protections as chips."""
     entries = entries_of(case.plan_text)
     plan = case.plan
-    described = {one.name: one.statistic.describe() for one in plan.releases}
+    described = {one.name: one.query.describe() for one in plan.releases}
     unknown = {one.name: one.reason for one in plan.not_checked}
     names, others = (iter([one.name for one in several]) for several in (plan.planned, plan.not_checked))
     found = []

@@ -237,9 +237,9 @@ _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Condition:
-    """A condition that has been read: its text, and who satisfies it.
+    """A condition that has been read: its text, and who satisfies it. It equals its text.
 
     Notes
     -----
@@ -257,6 +257,15 @@ class Condition:
 
     text: str
     root: Any
+
+    def __eq__(self, other: object) -> bool:
+        return self.text == (other.text if isinstance(other, Condition) else other)
+
+    def __hash__(self) -> int:
+        return hash(self.text)
+
+    def __str__(self) -> str:
+        return self.text
 
     def mask(self, public: Public) -> Bits:
         """Who satisfies it."""
@@ -393,6 +402,9 @@ class Mask:
     def bits(self) -> Bits:
         """Who is in it."""
         return np.unpackbits(np.frombuffer(self.packed, dtype=np.uint8), count=self.people).astype(bool)
+
+    def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> npt.NDArray[Any]:
+        return self.bits if dtype is None else self.bits.astype(dtype)
 
     def take(self, people: IntArray) -> Mask:
         """The mask restricted to these people, by index."""

@@ -20,7 +20,6 @@ from tellall.linalg.operators.linear_operator import Array, Device, IntArray, Li
 from tellall.linalg.operators.moments import Packed
 from tellall.people.codes import PACKED
 from tellall.people.dataset import Dataset, Outline, Public
-from tellall.statistics.conditions import Subset
 from tellall.statistics.numbers import NumberFacts
 
 __all__ = [
@@ -224,16 +223,6 @@ class Statistic(ABC):
         """The L1 and L2 sensitivities of the counts, one person replaced; None if unknown."""
         return None
 
-    @property
-    def restricted_to(self) -> Subset | None:
-        """The people whom it is about; None if that is everybody."""
-        return None
-
-    @property
-    def of_all(self) -> Statistic:
-        """The statistic itself, without saying whom it is about."""
-        return self
-
     def serves(self, levels: int) -> str:
         """Why no attack can use it about a secret of so many values (zero: a real number); empty if one can.
 
@@ -284,7 +273,7 @@ class Statistic(ABC):
         return None
 
     def columns_used(self, public: Public) -> set[str]:
-        """The public columns that occur in it or say whom it is about; all of them if nobody knows."""
+        """The public columns that occur in it; all of them if nobody knows."""
         if (needed := self.needs(public)) is not None:
             return needed & set(public.names)
         if tables := self.tables(public):

@@ -151,8 +151,8 @@ def published_means(release: Release, n: int | None, *, name: str = "means", siz
     A subsample scales its sums up to everybody, so they are divided by everybody, not by the sample. `n` is
     used only if the release does not say how many people there are.
     """
-    if not isinstance(release.statistic, Means):
-        raise invalid(name, "a release of Means()", release.statistic.describe())
+    if not isinstance(release.statistic, Means) or release.where is not None:
+        raise invalid(name, "a release of Means() of everybody", release.describe())
     if release.statistic.scale == "fractions":
         return release.values
     people = n if release.shape is None else release.shape.people

@@ -16,7 +16,7 @@ from tellall.audits.remedy import _RemedySearch
 from tellall.audits.trial import Planned, Setting, Trial
 from tellall.report.attackers import attacker_lines
 from tellall.report.audit_page import render
-from tellall.statistics.among import as_among
+from tellall.statistics.where import as_where
 from tests.release.test_where import WOMEN, some_people, women_of
 
 TABLES = {"kind": "Marginals", "ways": 3, "attributes": [["sex", "area"]]}
@@ -107,9 +107,9 @@ def test_a_plan_says_what_its_one_attacker_knows():
 
 def test_people_of_a_part_are_judged_alone():
     everybody = some_people(100)
-    among = as_among(ta.Marginals(3), WOMEN, everybody.public)
+    planned = Planned("women", ta.Marginals(3), (ta.Rounding(3),), where=as_where(WOMEN))
     women = everybody.take(np.flatnonzero(women_of(everybody)))
-    outcome = Trial(Setting(everybody), (Planned("women", among, (ta.Rounding(3),)),)).run()
+    outcome = Trial(Setting(everybody), (planned,)).run()
     alone = Trial(Setting(women), (Planned("women", ta.Marginals(3), (ta.Rounding(3),)),)).run()
     assert outcome.people == women.n
     assert outcome.accuracy == alone.accuracy

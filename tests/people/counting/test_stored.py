@@ -17,8 +17,8 @@ from tellall.people.counting import parquet
 from tellall.people.counting.parquet_files import portions
 from tellall.people.counting.spark import from_spark
 from tellall.statistics import stored_part
-from tellall.statistics.among import as_where
 from tellall.statistics.stored_part import people_of_store
+from tellall.statistics.where import as_where
 
 
 def frame(n: int = 600, seed: int = 0) -> pd.DataFrame:

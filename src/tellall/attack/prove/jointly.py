@@ -159,12 +159,12 @@ class _Counted:
         Also None if it is not known which people it is about.
         """
         first, inside = evidence.groups.first, np.ones(len(evidence.groups), dtype=bool)
-        where = release.statistic.restricted_to
+        where = release.where
         if where is not None:
-            if unknown_condition(release.statistic, view):
+            if unknown_condition(release, view):
                 return None
             inside = members(where, view, "where")[first]
-            release = replace(release, statistic=release.statistic.of_all)
+            release = replace(release, where=None)
         shape = release.shape
         if shape is None or not release.statistic.adds_up:
             return None

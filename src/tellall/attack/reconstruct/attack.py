@@ -47,7 +47,8 @@ from tellall.evidence.evidence import Evidence
 from tellall.evidence.hidden import threshold_of
 from tellall.evidence.known_secrets import size_known_numbers
 from tellall.evidence.linearise import as_view, evidence_of, turn_back, unlike_rounding, without_tiny_noise
-from tellall.evidence.view import EVERYTHING, Knowledge, seen_by
+from tellall.evidence.query import seen_by
+from tellall.evidence.view import EVERYTHING, Knowledge
 from tellall.linalg.operators.compose import Stack
 from tellall.linalg.operators.linear_operator import HOST, Array, find_device
 from tellall.linalg.solvers.certificate import Survival
@@ -620,8 +621,8 @@ def _with_doubts(status: Status, releases: Sequence[Release], public: Public, de
     checks = (_unknown_law, _selection, _dependence, _gross_errors)
     doubts = [check(release, decoder) for check in checks for release in releases]
     for release in releases:
-        seen = release.statistic if release.shape == public.shape else seen_by(release, public)
-        roughly = "" if seen is None else seen.approximate(public, release.noise.std)
+        seen = seen_by(release, public)
+        roughly = "" if seen is None else seen.statistic.approximate(seen.part(public), release.noise.std)
         doubts.append(("linearised", roughly) if roughly else None)
     found = [doubt for doubt in doubts if doubt is not None]
     codes = tuple(dict.fromkeys(code for code, _ in found))

@@ -21,8 +21,8 @@ from tellall.people.bands import Bands
 from tellall.people.dataset import Dataset
 from tellall.people.readers import column_names, read_table
 from tellall.release.release import Release
-from tellall.statistics.among import people_where
 from tellall.statistics.conditions import parse_condition
+from tellall.statistics.where import people_where
 
 __all__ = ["AttackFound", "AttackOnNumbers", "AttackOnValues", "AttackedFiles", "attack_files"]
 
@@ -275,8 +275,7 @@ def _common(attack: Reconstruction, releases: list[Release], names: list[str], s
         "seed": seed,
         "device": attack.evidence.device.name,
         "releases": tuple(
-            AttackedRelease(name, release.statistic.describe(), int(release.values.size))
-            for name, release in pairs
+            AttackedRelease(name, release.describe(), int(release.values.size)) for name, release in pairs
         ),
         "people": attack.n,
         "equations": int(attack.evidence.target.size),

@@ -127,8 +127,8 @@ class _Presence(Statistic):
 def _as_tables(release: Release, candidates: Dataset | Public | npt.ArrayLike) -> tuple[Public, Tables]:
     """Returns the candidates with the release's columns, and the release as tables of them."""
     statistic = release.statistic
-    if not isinstance(statistic, Tables | Marginals):
-        raise invalid("release", "one of tables (Tables or Marginals)", statistic.describe())
+    if not isinstance(statistic, Tables | Marginals) or release.where is not None:
+        raise invalid("release", "one of tables of everybody (Tables or Marginals)", release.describe())
     if not statistic.counts_people or not isinstance(statistic.ways, int):
         raise invalid(
             "release", "one of counts of people in tables of equally many ways", statistic.describe()

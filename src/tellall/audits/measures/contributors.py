@@ -12,7 +12,6 @@ import numpy as np
 
 from tellall.attack.prove.limits import Contributions
 from tellall.audits.measures.revealing_cells import USUAL_RULES, CellRules
-from tellall.audits.plans.attacker import people_of
 from tellall.core import files
 from tellall.core.amounts import count_of, percent
 from tellall.core.errors import InvalidInput, invalid
@@ -30,8 +29,8 @@ from tellall.protections.concentration import (
     largest_of,
 )
 from tellall.release.release import Release
-from tellall.statistics.among import alone, whom_in_words
 from tellall.statistics.cells import CellNumbers
+from tellall.statistics.where import people_where, whom_in_words
 
 __all__ = ["CellRisk", "ComparedRules", "ContributorTable", "compare_rules", "rules_of"]
 
@@ -209,12 +208,11 @@ class _Cell:
 
 def _cells(place: int, release: Release, dataset: Dataset) -> list[_Cell]:
     """Each cell of a release with people in it; a release about some of the people has only these in it."""
-    statistic, people = alone(release.statistic), people_of(release.statistic, dataset.public)
+    statistic, people = release.statistic, people_where(release.where, dataset.public)
     if not isinstance(statistic, CellNumbers):
-        raise invalid("releases", "of Sums or CellMeans", release.statistic.describe())
+        raise invalid("releases", "of Sums or CellMeans", release.describe())
     inside = dataset if people.size == dataset.n else dataset.take(people)
-    where = release.statistic.restricted_to
-    about = "" if where is None else f", {whom_in_words(where)}"
+    about = "" if release.where is None else f", {whom_in_words(release.where)}"
     public, own, start = inside.public, contributions_of(statistic, inside), 0
     out: list[_Cell] = []
     for columns, (cell, size) in zip(statistic.sets(public), cells_of_people(statistic, public), strict=True):

@@ -12,7 +12,6 @@ import numpy as np
 from tellall.linalg.operators.linear_operator import Array
 from tellall.people.dataset import Dataset
 from tellall.release.release import Release
-from tellall.statistics.among import alone
 from tellall.statistics.cells import CellNumbers
 from tellall.statistics.marginals import Marginals
 from tellall.statistics.statistic import CellLayout, tables_of
@@ -39,7 +38,7 @@ def filled_in(clean: Array, shown: Array, release: Release, dataset: Dataset) ->
     have; in a table of sums or means what these people would have if everybody were like those in the shown
     cells; elsewhere the mean of the shown values; zero if nothing is shown.
     """
-    statistic = alone(release.statistic)
+    statistic = release.statistic
     if isinstance(statistic, CellNumbers):
         return _numbers(statistic, shown, dataset)
     tables = tables_of(release.statistic, dataset.public, dataset.levels)
@@ -78,7 +77,7 @@ def from_smaller(clean: Release, smaller: Release, dataset: Dataset) -> Array | 
     In each cell, its number of people, which is public, times the mean of the rates that the smaller tables
     have for people with these values. A rate that is not shown is that of all shown cells together.
     """
-    own, other = alone(clean.statistic), alone(smaller.statistic)
+    own, other = clean.statistic, smaller.statistic
     if not isinstance(own, Marginals) or not isinstance(other, Marginals):
         return None
     large, small = (tables_of(one, dataset.public, dataset.levels) for one in (own, other))

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tellall.audits.plans.attacker import people_of
 from tellall.core.checks import above_zero, is_number, share, whole
 from tellall.core.errors import invalid
 from tellall.core.reasons import KINDS, Reason
@@ -27,10 +26,11 @@ from tellall.protections.concentration import (
     largest_of,
 )
 from tellall.release.release import Release
-from tellall.statistics.among import alone
 from tellall.statistics.cells import CellNumbers
+from tellall.statistics.conditions import Subset
 from tellall.statistics.extremes import Extremes
 from tellall.statistics.statistic import Statistic
+from tellall.statistics.where import people_where
 
 __all__ = ["USUAL_RULES", "CellRules", "NumberCells", "all_reasons", "cells_of"]
 
@@ -255,9 +255,9 @@ def _half_width(release: Release, people: Dataset) -> Array | float:
     law = release.noise.ordinary
     if not law.varies:
         return min(law.bound, _SPREADS * law.std)
-    chosen = people_of(release.statistic, people.public)
+    chosen = people_where(release.where, people.public)
     public = people.public if chosen.size == people.n else people.public.take(chosen)
-    equations = alone(release.statistic).equations(public, release.values)
+    equations = release.statistic.equations(public, release.values)
     return np.asarray(np.minimum(law.bound, _SPREADS * law.spread(release.values, equations)))
 
 
@@ -268,18 +268,19 @@ def _doubtful(counts: Mapping[str, int]) -> dict[str, int]:
     return {**others, "error-not-known": failing}
 
 
-def cells_of(statistic: Statistic, dataset: Dataset, rules: CellRules) -> NumberCells | None:
+def cells_of(
+    statistic: Statistic, where: Subset | None, dataset: Dataset, rules: CellRules
+) -> NumberCells | None:
     """What the values of a statistic say about contributors; None if it is no table of real numbers."""
-    inner = alone(statistic)
-    if dataset.secret is None or dataset.levels or not isinstance(inner, CellNumbers | Extremes):
+    if dataset.secret is None or dataset.levels or not isinstance(statistic, CellNumbers | Extremes):
         return None
     least = rules.least(dataset)
-    people = people_of(statistic, dataset.public)
+    people = people_where(where, dataset.public)
     inside = dataset if people.size == dataset.n else dataset.take(people)
     above = np.abs(np.asarray(inside.secret, dtype=np.float64) - (least or 0.0))
-    if isinstance(inner, Extremes):
-        return _of_extremes(inner, inside, least)
-    return _of_sums(inner, inside, above, rules, bounded=least is not None)
+    if isinstance(statistic, Extremes):
+        return _of_extremes(statistic, inside, least)
+    return _of_sums(statistic, inside, above, rules, bounded=least is not None)
 
 
 def _of_sums(

@@ -19,7 +19,7 @@ from tellall.core.amounts import amount, digits, percent, points, signed
 from tellall.core.checks import whole
 from tellall.core.errors import invalid
 from tellall.core.shown import InNotebook
-from tellall.evidence.view import seen_by
+from tellall.evidence.query import seen_by
 from tellall.linalg.operators.linear_operator import Array, IntArray
 from tellall.protections.protection import Rng, as_rng
 from tellall.tracing.trace import Tracing
@@ -344,17 +344,14 @@ def score(
     judged = np.flatnonzero(reconstruction.judged)
     if baselines is None:
         public = reconstruction.public
-        seen = [
-            release.statistic if release.shape == public.shape else seen_by(release, public)
-            for release in reconstruction.releases
-        ]
-        statistics = [statistic for statistic in seen if statistic is not None]
+        seen = [seen_by(release, public) for release in reconstruction.releases]
+        queries = [query for query in seen if query is not None]
         if judged.size < reconstruction.n:
-            statistics = [statistic.take(judged, public) for statistic in statistics]
+            queries = [query.take(judged, public) for query in queries]
             public = public.take(judged)
         own = reconstruction.prior
         prior = own[judged] if isinstance(own, np.ndarray) else None
-        baselines = all_baselines(statistics, public, truth[judged], reconstruction.secret, prior)
+        baselines = all_baselines(queries, public, truth[judged], reconstruction.secret, prior)
     if not isinstance(baselines, Sequence) or not baselines:
         raise invalid("baselines", "one Baseline or more, or None", baselines)
     if not all(isinstance(baseline, Baseline) for baseline in baselines):

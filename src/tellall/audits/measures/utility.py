@@ -98,7 +98,8 @@ def utility(clean: Release, noisy: Release, dataset: Dataset) -> Utility:
     >>> print(utility(exact, rounded, people))
     8 values: mean error 0.5, largest 1; total variation 0.5, Cramér's V off by 0 of 0.5
     """
-    if clean.statistic != noisy.statistic or clean.values.shape != noisy.values.shape:
+    same = clean.statistic == noisy.statistic and clean.where == noisy.where
+    if not same or clean.values.shape != noisy.values.shape:
         raise invalid("noisy", "a release of the same statistic as clean", noisy)
     if np.isnan(clean.values).any():
         raise invalid("clean", "a release with every value shown", clean)

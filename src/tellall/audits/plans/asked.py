@@ -222,7 +222,7 @@ def audit_of_outputs(what: Path | FoundOutputs, said: SaidOfOutputs, how: How, t
 
 def _with_planned(folder: OutputFolder, said: SaidOfOutputs, public: Public) -> OutputFolder:
     """The outputs, with an outsider who also knows the columns of what is planned."""
-    used = set().union(*(one.statistic.columns_used(public) for one in said.planned))
+    used = set().union(*(one.query.columns_used(public) for one in said.planned))
     if said.public is not None or not used:
         return folder
     known = tuple(name for name in public.names if name in used | {*folder.known})

@@ -13,10 +13,10 @@ from tellall.evidence.view import EVERYTHING, Knowledge
 from tellall.linalg.operators.linear_operator import IntArray
 from tellall.people.codes import keys_of_rows
 from tellall.people.dataset import Dataset, Public, unknown_name
-from tellall.statistics.among import people_where
-from tellall.statistics.statistic import Statistic
+from tellall.statistics.conditions import Subset
+from tellall.statistics.where import people_where
 
-__all__ = ["INSIDER", "Attacker", "Standpoint", "people_of"]
+__all__ = ["INSIDER", "Attacker", "Standpoint"]
 
 
 @dataclass(frozen=True)
@@ -130,20 +130,14 @@ class Standpoint:
     rows: IntArray
     known: Knowledge = field(default=EVERYTHING)
 
-    def judged(self, statistics: Sequence[Statistic], public: Public) -> IntArray:
-        """The people on whom releases of these statistics are judged, by row in the view.
+    def judged(self, about: Sequence[Subset | None], public: Public) -> IntArray:
+        """The people on whom releases about these people are judged, by row in the view; None: everybody.
 
         They are the people of the releases whom the attacker knows, except those whose secret they know.
         """
         inside = np.zeros(public.n, dtype=bool)
-        for statistic in statistics:
-            inside[people_of(statistic, public)] = True
+        for where in about:
+            inside[people_where(where, public)] = True
         judged = inside[self.rows]
         judged[list(self.known.secrets)] = False
         return np.flatnonzero(judged)
-
-
-def people_of(statistic: Statistic, public: Public) -> IntArray:
-    """The people whom a statistic is about, by index."""
-    where = statistic.restricted_to
-    return np.arange(public.n) if where is None else people_where(where, public)

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 from tellall.attack.baselines import BLOCKED
 from tellall.audits.plans.plan import Plan
+from tellall.evidence.query import Query
 from tellall.linalg.operators.compose import MOST_ENTRIES, MOST_PLACES
 from tellall.linalg.operators.linear_operator import HOST, Device, find_device
 from tellall.linalg.operators.row_blocks import SHARED
 from tellall.people.areas import split
 from tellall.people.codes import PACKED, Numbers
 from tellall.people.dataset import Dataset
-from tellall.statistics.statistic import Statistic
 
 __all__ = [
     "FACTORISED",
@@ -92,9 +92,9 @@ def memory_of(plan: Plan, dataset: Dataset, device: str = "cpu") -> Memory:
         dataset = max(split(dataset, plan.by), key=lambda area: area.n).dataset
     public = dataset.public
     people = public.codes.nbytes + (public.numbers.nbytes if isinstance(public.numbers, Numbers) else 0)
-    statistics = [entry.statistic for entry in plan.releases]
-    alone = [_attack(dataset, [statistic], chosen) for statistic in statistics]
-    together = _attack(dataset, statistics, chosen)
+    queries = [entry.query for entry in plan.releases]
+    alone = [_attack(dataset, [query], chosen) for query in queries]
+    together = _attack(dataset, queries, chosen)
     elsewhere = chosen.name != "cpu"
     return Memory(
         releases=tuple((entry.name, host) for entry, (host, _) in zip(plan.releases, alone, strict=True)),
@@ -115,13 +115,13 @@ def unknowns_of(dataset: Dataset) -> int:
     return each * min(dataset.n, len(dataset.public.patterns))
 
 
-def tables_and_rows(dataset: Dataset, statistics: Sequence[Statistic]) -> tuple[int, int] | None:
+def tables_and_rows(dataset: Dataset, queries: Sequence[Query]) -> tuple[int, int] | None:
     """How many tables there are, and their distinct equations; None for other statistics."""
     public = dataset.public
-    each = [len(statistic.tables(public)) for statistic in statistics]
+    each = [len(query.statistic.tables(public)) for query in queries]
     if not all(each):
         return None
-    return sum(each), sum(statistic.size_for(public, dataset.levels) for statistic in statistics) // 2
+    return sum(each), sum(query.size_for(public, dataset.levels) for query in queries) // 2
 
 
 def written_out(tables: int, unknowns: int) -> bool:
@@ -134,17 +134,17 @@ def in_blocks(tables: int, unknowns: int) -> bool:
     return 2 * tables * unknowns <= MOST_PLACES
 
 
-def _attack(dataset: Dataset, statistics: Sequence[Statistic], device: Device) -> tuple[int, int]:
+def _attack(dataset: Dataset, queries: Sequence[Query], device: Device) -> tuple[int, int]:
     """Bytes of one attack on the host and on the device."""
     public, unknowns = dataset.public, unknowns_of(dataset)
-    rows = sum(statistic.size_for(public, dataset.levels) for statistic in statistics)
-    equations = sum(statistic.memory(public) for statistic in statistics)
+    rows = sum(query.size_for(public, dataset.levels) for query in queries)
+    equations = sum(query.memory(public) for query in queries)
     vectors = 8 * _VECTORS * (rows + unknowns)
     # once as they are kept, once for the groups of people, once for what a product needs: of bits a block
     host = 3 * equations + vectors
     if dataset.n * len(public.columns) >= PACKED:
         host += HOST.block
-    found = tables_and_rows(dataset, statistics)
+    found = tables_and_rows(dataset, queries)
     if unknowns <= FACTORISED:
         if found is not None and 2 * found[1] <= unknowns:  # solved through the rows
             host += 8 * _ROW_SIDE * found[1] * unknowns
@@ -167,7 +167,7 @@ def _attack(dataset: Dataset, statistics: Sequence[Statistic], device: Device) -
         host += max(fitted, solved)
     if device.name == "cpu":
         return host, 0
-    there = sum(statistic.memory(public, packed=True) for statistic in statistics)
+    there = sum(query.memory(public, packed=True) for query in queries)
     return host, there + vectors + device.block
 
 

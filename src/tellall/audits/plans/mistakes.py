@@ -11,7 +11,7 @@ from tellall.core.errors import InvalidInput, TellallError
 from tellall.core.records import VERSION, outdated
 from tellall.core.text import one_line
 from tellall.release import catalogue
-from tellall.statistics.among import as_where
+from tellall.statistics.where import as_where
 
 if TYPE_CHECKING:
     from tellall.audits.plans.written import PlanDocument

@@ -35,8 +35,8 @@ from tellall.people.predictors import predictors
 from tellall.protections.protection import as_protections, is_random, prepare
 from tellall.release import catalogue
 from tellall.release.release import Release
-from tellall.statistics.among import Among, as_where, people_where
 from tellall.statistics.cell_counts import CellCounts
+from tellall.statistics.where import as_where, people_where
 
 if TYPE_CHECKING:
     from tellall.audits.plans.written import PlanDocument
@@ -348,25 +348,24 @@ class Plan:
         for entry in self.releases:
             where = f"release “{entry.name}”"
             try:
-                if (about := entry.statistic.restricted_to) is not None:
-                    people_where(about, public)
+                people_where(entry.where, public)
             except TellallError as error:
                 found.append((f"{where}: where", rule_in(error, "condition", "where")))
                 continue
             try:
-                entry.statistic.size(public)
+                entry.query.size(public)
                 if isinstance(entry.statistic, CellCounts):
                     entry.statistic.check_labels(public)
                 if dataset.levels > 2 and entry.statistic.serves(dataset.levels):
                     said = f"must be tables (Marginals) for a secret of {dataset.levels} values"
-                    got = f"{entry.statistic.describe()}{_if_it_is_a_number(dataset)}"
+                    got = f"{entry.query.describe()}{_if_it_is_a_number(dataset)}"
                     found.append((f"{where}: statistic", f"{said}; got {got}."))
                     continue
             except TellallError as error:
                 found.append((f"{where}: statistic", str(error)))
                 continue
             try:
-                prepare(as_protections(entry.protections), entry.statistic, public)
+                prepare(as_protections(entry.protections), entry.statistic, entry.query.part(public))
             except TellallError as error:
                 found.append((f"{where}: protect", rule_in(error, "protect")))
         if found:
@@ -424,11 +423,10 @@ def _entry(
     computed = catalogue.build("statistic", statistic)
     if isinstance(computed, CellCounts):
         computed = computed.explained(bands)
-    if where is not None:
-        computed = Among(computed, as_where(where))
     listed = protect if isinstance(protect, list) else [protect]
     protections = tuple(catalogue.build("protection", plain) for plain in listed)
-    made = Planned(name, computed, protections)
+    about = None if where is None else as_where(where)
+    made = Planned(name, computed, protections, where=about)
     return made if name else replace(made, name=made.described)
 
 
@@ -436,7 +434,7 @@ def _pairs(releases: Sequence[Planned], public: Public) -> tuple[tuple[int, int]
     """The pairs of published releases that share a column, those that share most first."""
     if len(releases) < 3 or any(entry.given is None for entry in releases):
         return ()
-    used = [entry.statistic.columns_used(public) for entry in releases]
+    used = [entry.query.columns_used(public) for entry in releases]
     shared = {(one, other): len(used[one] & used[other]) for one, other in combinations(range(len(used)), 2)}
     related = [pair for pair, columns in shared.items() if columns]
     return tuple(sorted(related, key=lambda pair: (-shared[pair], pair))[:_MOST_PAIRS])

@@ -17,7 +17,6 @@ from tellall.core import files
 from tellall.core.errors import InvalidInput, invalid
 from tellall.core.text import one_line, said
 from tellall.release import catalogue
-from tellall.statistics.among import alone
 
 __all__ = ["Policy", "decision"]
 
@@ -145,7 +144,7 @@ class Policy:
 
 def _kinds(plan: Plan) -> list[tuple[str, str]]:
     """Each release with its kind of statistic, those that tellall cannot attack included."""
-    known = [(entry.name, type(alone(entry.statistic)).__name__) for entry in plan.releases]
+    known = [(entry.name, type(entry.statistic).__name__) for entry in plan.releases]
     return known + [(one.name, str(one.statistic.get(catalogue.KIND, ""))) for one in plan.not_checked]
 
 

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from tellall.core.errors import invalid
 from tellall.core.records import Record
+from tellall.evidence.query import Asked, Query, as_query
 from tellall.linalg.operators.compose import Stack
 from tellall.linalg.operators.linear_operator import Array, LinearOperator
 from tellall.people.codes import group_rows
@@ -122,7 +123,7 @@ def gauge(
 
 
 def gauge_together(
-    releases: Iterable[tuple[Statistic, Protection | Sequence[Protection] | None]],
+    releases: Iterable[tuple[Asked, Protection | Sequence[Protection] | None]],
     public: Public | Dataset | npt.ArrayLike,
     *,
     rate: float = 0.5,
@@ -155,7 +156,7 @@ def gauge_together(
     asked = list(releases)
     if not asked or not all(isinstance(one, tuple) and len(one) == 2 for one in asked):
         raise invalid("releases", "pairs of a statistic and its protections, one or more", asked)
-    plans = [_PlannedRelease.of(statistic, protect, view, as_rng(rng)) for statistic, protect in asked]
+    plans = [_PlannedRelease.of(what, protect, view, as_rng(rng)) for what, protect in asked]
     groups = group_rows(np.stack([plan.equations.alike for plan in plans]))
     size = groups.counts.astype(np.float64)
     operators = [plan.equations.operator.take(groups.first) for plan in plans]
@@ -163,11 +164,11 @@ def gauge_together(
     predicted = predict(Stack(operators), spread, size=size, rate=rate, plain=plain, rng=rng)
     said = int(np.isfinite(spread).sum())
     return Gauge(
-        statistic=" + ".join(dict.fromkeys(plan.statistic.describe() for plan in plans)),
+        statistic=" + ".join(dict.fromkeys(plan.query.describe() for plan in plans)),
         people=view.n,
         groups=len(groups),
         equations=said,
-        rank_cap=min(said, len(groups), _rank_cap([plan.statistic for plan in plans], view)),
+        rank_cap=min(said, len(groups), _rank_cap([plan.query for plan in plans], view)),
         rank=predicted.rank,
         std=min(plan.law.std for plan in plans),
         accuracy=predicted.accuracy,
@@ -178,7 +179,7 @@ def gauge_together(
         error=predicted.error,
         method=predicted.method,
         notes=tuple(_notes(plans, predicted.method, rate)),
-        promised=_promised([guarantee_of(plan.protections, plan.statistic, view) for plan in plans]),
+        promised=_promised([plan.guarantee(view) for plan in plans]),
     )
 
 
@@ -186,7 +187,7 @@ def gauge_together(
 class _PlannedRelease:
     """A statistic with its equations and its protections."""
 
-    statistic: Statistic
+    query: Query
     protections: tuple[Protection, ...]
     equations: Equations
     law: Noise
@@ -195,20 +196,27 @@ class _PlannedRelease:
     @classmethod
     def of(
         cls,
-        statistic: Statistic,
+        asked: Asked,
         protect: Protection | Sequence[Protection] | None,
         view: Public,
         rng: np.random.Generator,
     ) -> _PlannedRelease:
         """Returns the plan; refuses equations that depend on the values to be published."""
-        if not isinstance(statistic, Statistic):
-            raise invalid("statistic", "a statistic such as Marginals(3)", statistic)
-        protections = prepare(as_protections(protect), statistic, view)
-        equations = _fixed_equations(statistic, view, rng)
+        if not isinstance(asked, Asked):
+            raise invalid("statistic", "a statistic such as Marginals(3)", asked)
+        query = as_query(asked)
+        part = query.part(view)
+        protections = prepare(as_protections(protect), query.statistic, part)
+        equations = _fixed_equations(query, view, rng)
         if equations.operator.shape[1] != view.n:
-            raise invalid("statistic", "one about a secret of bits", statistic.describe())
-        units = statistic.units(view)
-        return cls(statistic, protections, equations, noise_of(protections).assumed.scaled(units), units)
+            raise invalid("statistic", "one about a secret of bits", query.describe())
+        units = query.statistic.units(part)
+        return cls(query, protections, equations, noise_of(protections).assumed.scaled(units), units)
+
+    def guarantee(self, view: Public) -> Guarantee | None:
+        """Returns what the protections promise."""
+        query = self.query
+        return guarantee_of(self.protections, query.statistic, view, where=query.where)
 
     @property
     def spread(self) -> Array:
@@ -224,11 +232,11 @@ class _PlannedRelease:
         return separation(operator, laws, self.units, self.equations.gain)
 
 
-def _fixed_equations(statistic: Statistic, public: Public, rng: np.random.Generator) -> Equations:
+def _fixed_equations(query: Query, public: Public, rng: np.random.Generator) -> Equations:
     """Returns the equations, which must be the same whatever is published."""
-    count = statistic.size(public)
-    found = statistic.equations(public, np.zeros(count))
-    other = statistic.equations(public, rng.normal(size=count))
+    count = query.size(public)
+    found = query.equations(public, np.zeros(count))
+    other = query.equations(public, rng.normal(size=count))
     probe = rng.normal(size=found.operator.shape[1])
     if found.operator.shape == other.operator.shape and np.allclose(
         found.operator @ probe, other.operator @ probe, rtol=1e-4, atol=1e-4
@@ -237,22 +245,23 @@ def _fixed_equations(statistic: Statistic, public: Public, rng: np.random.Genera
     raise invalid(
         "statistic",
         "one whose equations do not depend on the published values",
-        statistic.describe(),
+        query.describe(),
         "Publish it on a made-up secret and audit that.",
     )
 
 
-def _rank_cap(statistics: Sequence[Statistic], public: Public) -> int:
+def _rank_cap(queries: Sequence[Query], public: Public) -> int:
     """Returns the rank that no choice of people exceeds.
 
     Tables, and counts of a function of every choice of attributes, are sums of moments of fewer columns than
     their ways; shared moments count once. Other statistics add their values, and so do the functions if that
     is less.
     """
+    statistics = [query.statistic for query in queries if query.where is None]
     tables = [one for one in statistics if isinstance(one, Marginals)]
     functions = [one for one in statistics if isinstance(one, Predicates) and one.attributes is None]
     known = {id(one) for one in (*tables, *functions)}
-    rest = sum(one.size(public) for one in statistics if id(one) not in known)
+    rest = sum(one.size(public) for one in queries if one.where is not None or id(one.statistic) not in known)
     whole = [
         ways
         for one in tables

@@ -43,7 +43,7 @@ def codes(people: ta.Dataset, statistic: ta.Statistic, protect=None, rules: Cell
     """How many cells have each reason."""
     rules = rules or CellRules()
     release = ta.publish(people, statistic, protect, rng=0)
-    cells = cells_of(release.statistic, people, rules)
+    cells = cells_of(release.statistic, release.where, people, rules)
     return {one.code: one.cells for one in cells.reasons(release, "t", people, rules)}
 
 
@@ -276,7 +276,7 @@ def test_weights_count():
 def test_bits_are_left_to_the_attacks():
     people = ta.Dataset.from_arrays([[0], [0], [1], [1]], [0, 1, 1, 0])
     for statistic in (ta.Sums(2), ta.Extremes(2)):
-        assert cells_of(statistic, people, CellRules()) is None
+        assert cells_of(statistic, None, people, CellRules()) is None
 
 
 def test_sweeps_and_calibrations_judge_the_same():

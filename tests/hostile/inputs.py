@@ -193,7 +193,7 @@ def _releases(rng: Rng, folder: Path) -> Command:
             described = ta.Plan.from_mapping(
                 {"releases": plan(rng, [*names, "s"], "s", 1)["releases"]}
             ).releases[0]
-            ta.publish(people, described.statistic, described.protections, rng=0).save(
+            ta.publish(people, described.statistic, described.protections, 0, where=described.where).save(
                 folder / "release.json"
             )
             break

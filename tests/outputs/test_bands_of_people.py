@@ -58,7 +58,7 @@ def test_exact_counts_by_finer_bands_than_the_peoples_are_added_up():
     table = pd.DataFrame({0: [1, 1, 0], 1: [1, 0, 1]}, index=pd.Index(["20-34", "35-39", "40+"], name="age"))
     table.columns.name = "ill"
     release = ta.from_crosstab(table, people)
-    assert release.statistic.values(people).tolist() == release.values.tolist()
+    assert release.exact(people).tolist() == release.values.tolist()
     assert sorted(release.values) == [0, 1, 1, 2]
     for cut, protect in ((table, ta.Rounding(3)), (table.drop(index="20-34"), None)):
         absent = "zero" if protect else "unknown"
@@ -67,7 +67,7 @@ def test_exact_counts_by_finer_bands_than_the_peoples_are_added_up():
     merged = pd.DataFrame({0: [2, 0], 1: [1, 1]}, index=pd.Index(["20 to 39", "40 and over"], name="age"))
     merged.columns.name = "ill"
     release = ta.from_crosstab(merged, people)
-    assert release.statistic.values(people).tolist() == release.values.tolist()
+    assert release.exact(people).tolist() == release.values.tolist()
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -95,10 +95,10 @@ def test_codes_of_a_hierarchy_are_read_at_every_level():
     for level in (2, 3, 4):
         table = pd.crosstab(frame.region.str[:level].rename("region"), frame.ill)
         release = ta.from_crosstab(table, people)
-        assert release.statistic.values(people).tolist() == release.values.tolist()
+        assert release.exact(people).tolist() == release.values.tolist()
     whole = pd.concat([pd.crosstab(frame.region.str[:level].rename("region"), frame.ill) for level in (2, 5)])
     both = ta.from_crosstab(whole, people, ta.Suppression(4))  # subtotals beside their parts
-    assert both.statistic.values(people).tolist() == both.values.tolist()
+    assert both.exact(people).tolist() == both.values.tolist()
     with pytest.raises(ta.InvalidInput, match="got 'AT'"):
         ta.from_crosstab(whole.rename({"FR": "AT"}), people)
     numbered = frame.replace({"region": dict(zip(codes, ["R1", "R2", "R10", "R11", "R12"], strict=True))})
@@ -113,7 +113,7 @@ def test_bands_say_what_labels_mean():
     words = crosstab(frame, 0).rename(dict(zip(LABELS[0], ["young", "middle", "old"], strict=True)))
     bands = ta.Bands("age", {"young": "<30", "middle": ["30-49", "50 to 59"], "old": "60+"})
     release = ta.from_crosstab(words, people, bands=bands)
-    assert release.statistic.values(people).tolist() == release.values.tolist()
+    assert release.exact(people).tolist() == release.values.tolist()
     alone = ta.rows_from_tables(release)  # the release says the same to those who have no people
     assert "30-49, 50 to 59" in alone.labels[0]
     with pytest.raises(ta.InvalidInput, match="a value that somebody has in the column 'age'"):
@@ -176,7 +176,7 @@ def test_bands_of_whole_numbers_fit_broken_ages_as_long_as_nobody_is_between_the
     table = pd.DataFrame({0: [2, 1], 1: [2, 1]}, index=pd.Index(["17–34", "35–49"], name="age"))
     table.columns.name = "ill"
     release = ta.from_crosstab(table, people)
-    assert release.statistic.values(people).tolist() == release.values.tolist()
+    assert release.exact(people).tolist() == release.values.tolist()
     table.index = pd.Index(["18–34", "35–49"], name="age")
     with pytest.raises(ta.InvalidInput, match="got '18–34'"):
         ta.from_crosstab(table, people)
@@ -198,7 +198,7 @@ def test_bands_of_one_table_may_overlap(seed):
     frame = some_people(seed)
     people = ta.Dataset.from_frame(frame, secret="ill")
     release = ta.from_crosstab(overlapping_table(frame), people)
-    assert release.statistic.values(people).tolist() == release.values.tolist()
+    assert release.exact(people).tolist() == release.values.tolist()
     found = ta.reconstruct(release, people.public)
     every = np.array(list(product((0, 1), repeat=len(frame))))
     for ends in OVERLAPPING.values():
@@ -215,7 +215,7 @@ def test_totals_beside_overlapping_bands_are_equations():
     table = overlapping_table(frame)
     table.loc["All"] = [2, 2]
     release = ta.from_crosstab(table, people)
-    assert release.statistic.values(people).tolist() == release.values.tolist()
+    assert release.exact(people).tolist() == release.values.tolist()
     assert release.values.size == 2 * len(table)
     some = ta.from_crosstab(table, people, may_include=True)
     assert some.shape.people <= 4  # nobody is counted twice

@@ -95,10 +95,10 @@ def test_labels_of_numbers_are_ranges():
     groups = pd.cut(FRAME.age, [0, 30, 45, 100])
     found = ta.from_crosstab(pd.crosstab(groups, FRAME.ill), PEOPLE)
     assert found.statistic.labels == (("(0, 30]", "(30, 45]", "(45, 100]"),)
-    assert found.values.tolist() == found.statistic.values(PEOPLE).tolist()
+    assert found.values.tolist() == found.exact(PEOPLE).tolist()
     words = pd.cut(FRAME.age, [0, 29, 44, 100], labels=["20-29", "30-44", "45+"]).astype(str)
     again = ta.from_crosstab(pd.crosstab(words, FRAME.ill), PEOPLE)
-    assert again.values.tolist() == again.statistic.values(PEOPLE).tolist()
+    assert again.values.tolist() == again.exact(PEOPLE).tolist()
     single = ta.from_crosstab(pd.crosstab(FRAME.age, FRAME.ill), PEOPLE)
     evidence = ta.linearise(single, PEOPLE.public)
     assert np.allclose(evidence.operator @ PEOPLE.secret, evidence.target)
@@ -116,7 +116,7 @@ def test_categories_as_secret():
 def test_a_table_without_the_secret_is_a_table_of_public_columns():
     found = ta.from_crosstab(pd.crosstab(FRAME.region, FRAME.sex), PEOPLE)
     assert found.statistic == ta.Tables(2, [["sex", "region"]])
-    assert np.array_equal(found.values, found.statistic.values(PEOPLE))
+    assert np.array_equal(found.values, found.exact(PEOPLE))
 
 
 def test_missing_values_are_people_whom_the_table_drops():

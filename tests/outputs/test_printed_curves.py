@@ -58,7 +58,7 @@ def test_curves_are_recognised(name, show, frame, tmp_path):
     assert (found.time, found.event, found.reason, found.about_secret) == ("months", "died", "", True)
     assert found.sentence.startswith("survival curve of died over months, 300 people; 24 of 24 values agree")
     release = found.release(people)
-    exact = release.statistic.values(people)
+    exact = release.exact(people)
     assert np.abs(release.values - exact).max() <= release.protections[0].base / 2 + 1e-9
     other = recognise_curve(table, ta.Dataset.from_frame(frame, secret="sex"))
     assert (other.about_secret, other.reason) == (False, "it says nothing about the secret")

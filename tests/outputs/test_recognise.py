@@ -49,7 +49,7 @@ def test_counts_with_margins_are_the_release_that_a_reader_would_make(frame, peo
     assert "pay" in folder.assumed_unknown
     (release,) = folder.releases
     view = folder.people(people)
-    assert np.array_equal(release.statistic.values(view), release.values)
+    assert np.array_equal(release.exact(view), release.values)
     assert release.columns == view.public.names
 
 
@@ -115,7 +115,7 @@ def test_rates_and_percentages_become_equations_with_their_digits(frame, people)
     (release,) = folder.releases
     assert isinstance(release.statistic, ta.PrintedCells)
     assert release.protections == (ta.Rounding(0.1),)
-    exact = release.statistic.values(folder.people(people))
+    exact = release.exact(folder.people(people))
     assert np.abs(exact - release.values).max() <= 0.05 + 1e-9
     assert ta.audit(folder.people(people), folder).verdict.word in ("pass", "review", "fail")
 

@@ -310,7 +310,7 @@ def _inside(release: Release, people: Dataset) -> Dataset:
 
 def _secret(release: Release, people: Dataset | None) -> Array | None:
     """The values before anything was done to them, if the people are known."""
-    return None if people is None else np.asarray(release.statistic.values(_inside(release, people)))
+    return None if people is None else release.exact(people)
 
 
 def _margins(release: Release, people: Dataset | None) -> Array:

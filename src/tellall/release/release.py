@@ -103,6 +103,12 @@ class Release(InNotebook):
             raise invalid("where", "left out, since the release says which people it is about", where)
         return replace(self, where=as_where(where))
 
+    def exact(self, people: Dataset) -> Array:
+        """The values of these people, everybody, before anything was done to them."""
+        if self.where is None:
+            return self.statistic.values(people)
+        return self.statistic.values(people.take(people_where(self.where, people.public)))
+
     @classmethod
     def from_values(
         cls,

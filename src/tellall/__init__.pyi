@@ -37,6 +37,8 @@ from .audits.study_areas import AreaCalibration as AreaCalibration
 from .audits.study_areas import AreaSweep as AreaSweep
 from .audits.study_areas import calibrate_areas as calibrate_areas
 from .audits.study_areas import sweep_areas as sweep_areas
+from .audits.suppress import SuppressedCells as SuppressedCells
+from .audits.suppress import suppress_cells as suppress_cells
 from .audits.sweep import Sweep as Sweep
 from .audits.sweep import sweep as sweep
 from .core.errors import CannotLinearise as CannotLinearise

@@ -131,3 +131,36 @@ def test_contradictory_tables_are_inconclusive(tellall, tmp_path):
     code, out, _ = tellall("hidden", "t.csv")
     assert code == 3
     assert "contradict each other" in out
+
+
+def test_what_else_to_withhold_is_said_in_text_json_and_on_the_page(tellall, table):
+    _, out, _ = tellall("hidden", "table.csv", "region.hrc", "--suggest")
+    assert "1 cell (A1) protects nothing and can be shown again." in " ".join(out.split())
+    text = (table / "table.csv").read_text()
+    (table / "table.csv").write_text(text.replace(",True,False", ",True,True"))  # a rule withholds all three
+    code, out, _ = tellall("hidden", "table.csv", "region.hrc", "--suggest", "--html", "page.html")
+    said = " ".join(out.split())
+    assert code == 0
+    assert "1 more cell withheld (25.0 % of those shown); no choice needs less." in said
+    assert "Then 0 values are withheld in vain." in said
+    assert max(map(len, out.splitlines())) <= 80
+    _, out, _ = tellall("hidden", "table.csv", "region.hrc", "--suggest", "--json")
+    found = read(HiddenFound, out, what="hidden")
+    assert [(one.cell, one.value) for one in found.more] == [({"region": "A2"}, 14)]
+    assert found.price.in_vain == 0
+    assert found.price.cheapest
+    page = (table / "page.html").read_text()
+    assert "What else to withhold" in page
+    assert "+ 14" in page
+    _, out, _ = tellall("hidden", "table.csv", "region.hrc", "--suggest", "--keep", "region=A2", "--json")
+    assert [one["cell"]["region"] for one in json.loads(out)["more"]] == ["A", "B"]
+
+
+def test_too_near_is_in_vain_if_asked(tellall, tmp_path):
+    lines = ["a,100,u", "b,101,x", "c,3,s", "d,2,x", "Total,206,s"]
+    (tmp_path / "t.csv").write_text("\n".join(["town,turnover,status", *lines]) + "\n")
+    _, out, _ = tellall("hidden", "t.csv", "--value", "turnover", "--json")
+    assert json.loads(out)["in_vain"] == 0
+    code, out, _ = tellall("hidden", "t.csv", "--value", "turnover", "--within", "120", "--json")
+    assert code == 0
+    assert [cell["in_vain"] for cell in json.loads(out)["cells"]] == [True, True, False]

@@ -61,6 +61,27 @@ def hidden(
         str, typer.Option("--absent", help="What an unlisted cell means: zero or unknown.")
     ] = "zero",
     bands: BandsFile = None,
+    within: Annotated[
+        float | None,
+        typer.Option(
+            "--within",
+            metavar="PERCENT",
+            help="In vain too: a value that anybody knows to within this; for files without their own rule.",
+        ),
+    ] = None,
+    suggest: Annotated[
+        bool, typer.Option("--suggest", help="Say what else to withhold, so that nothing is in vain.")
+    ] = False,
+    keep: Annotated[
+        list[str] | None,
+        typer.Option("--keep", metavar="COLUMN=CODE", help="With --suggest: always show these. May repeat."),
+    ] = None,
+    zeros: Annotated[
+        bool, typer.Option("--zeros", help="With --suggest: cells of zero may be withheld too.")
+    ] = False,
+    cost: Annotated[
+        str, typer.Option("--cost", help="With --suggest: withhold the fewest cells, or the least values.")
+    ] = "cells",
     effort: Annotated[
         int | None,
         typer.Option(
@@ -84,6 +105,11 @@ def hidden(
     Hierarchies are files of tau-Argus (.hrc) or CSV with levels and codes; without one, they are found from
     codes that start with others, or from numbers that add up. Tables that share columns are taken together.
 
+    --suggest finds the fewest further cells to withhold, so that nothing is in vain; it needs the withheld
+    numbers, on lines with a status. For example:
+
+        tellall hidden table.csv region.hrc --suggest --html hidden.html
+
     Exit codes: 0 read, 2 bad input or usage, 3 inconclusive (some intervals left open, or contradictory
     tables). tellall --help has the others.
     """
@@ -105,11 +131,27 @@ def hidden(
             value=value,
             hierarchies=_by_column(hierarchy or []),
             absent=absent,
+            within=within,
             bands=() if bands is None else tellall.Bands.read(bands),
             bounds=(_least(least), None),
             proof_effort=EFFORT if effort is None else effort,
             progress=progress,
         )
+    if suggest and found.found is not None:
+        from tellall.audits.suppress import suppress_cells, with_more_hidden
+
+        with progress_bar(talk, "looking for what to withhold", quiet=quiet) as progress:
+            more = suppress_cells(
+                found.found.tables,
+                bands=found.bands,
+                bounds=(_least(least), None),
+                within=within,
+                cost=cost,
+                zeros=zeros,
+                keep=_codes(keep or []),
+                progress=progress,
+            )
+        found = with_more_hidden(found, more)
     if not quiet and not as_json:
         say(hidden_text(found))
     write_page(lambda: render_hidden(found, repeated(context)), html, quiet=quiet)
@@ -124,6 +166,16 @@ def _least(text: str) -> float | None:
         return float(text)
     except ValueError:
         raise invalid("--least", "a number, or none", text) from None
+
+
+def _codes(given: list[str]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for each in given:
+        name, sign, code = each.partition("=")
+        if not (name and sign and code):
+            raise invalid("--keep", "COLUMN=CODE", each)
+        found.setdefault(name, []).append(code)
+    return found
 
 
 def _by_column(given: list[str]) -> dict[str, Path]:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tellall.core.checks import one_of
+from tellall.core.checks import above_zero, one_of
 from tellall.core.errors import invalid
 from tellall.linalg.operators.linear_operator import Array
 from tellall.linalg.solvers.solution import Mask
@@ -67,6 +67,7 @@ def read_cells(
     protect: Protection | Sequence[Protection] | None = None,
     hierarchies: Mapping[str, str | Path] | None = None,
     absent: str = "zero",
+    within: float | None = None,
 ) -> CellFiles:
     """The tables in files of cells, with what their codes are made of.
 
@@ -86,12 +87,17 @@ def read_cells(
         Files of hierarchies by column, if their codes do not tell which column they are of.
     absent
         What it means if a combination of codes that are made of no others has no line: "zero", or "unknown".
+    within
+        How near is too near, in percent of a withheld value, where nothing in the file says it. It needs the
+        withheld numbers.
 
     Notes
     -----
     Numbers on lines that are withheld are what the publisher knows: no outsider's interval uses them.
     """
     one_of("absent", absent, ("zero", "unknown"))
+    if within is not None:
+        above_zero("within", within)
     chosen = _files([paths] if isinstance(paths, str | Path) else list(paths))
     made_of: list[Mapping[str, tuple[str, ...]]] = []
     tables: list[ListedCells | Release] = []
@@ -110,6 +116,8 @@ def read_cells(
     if absent == "zero":
         full = iter([_completed(table, bands) for table in listed])
         tables = [next(full) if isinstance(table, ListedCells) else table for table in tables]
+    if within is not None:
+        tables = [one.near_within(within) if isinstance(one, ListedCells) else one for one in tables]
     return CellFiles(tuple(tables), tuple(bands), tuple(found), tuple(path.name for path in chosen))
 
 
@@ -283,4 +291,6 @@ def _completed(table: ListedCells, bands: Sequence[Bands]) -> ListedCells:
         secret=None if table.secret is None else np.concatenate([table.secret, zero]),
         primary=np.concatenate([table.primary, none]),
         margin=np.concatenate([table.margin, zero + np.nan]),
+        fixed=np.concatenate([table.fixed, none]),
+        sums=table.sums,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from math import prod
 
@@ -29,7 +30,7 @@ from tellall.statistics.cells import CellNumbers
 from tellall.statistics.conditions import Condition, parse_condition
 from tellall.statistics.where import people_where
 
-__all__ = ["COUNTS", "ListedCells", "is_total", "listed_in"]
+__all__ = ["COUNTS", "KnownSum", "ListedCells", "is_total", "listed_in"]
 
 COUNTS = ""  # the variable of tables of people
 
@@ -49,6 +50,15 @@ def is_total(label: str) -> bool:
     (True, False)
     """
     return label.lower() in TOTALS
+
+
+@dataclass(frozen=True)
+class KnownSum:
+    """Some lines of a table less others are a number that everybody knows, mostly zero."""
+
+    plus: tuple[int, ...]
+    minus: tuple[int, ...]
+    total: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,6 +94,10 @@ class ListedCells:
     margin
         How far an outsider's interval has to reach beyond each withheld value, if a rule says so; NaN where
         none does.
+    fixed
+        Which lines have to be shown, so that they cannot be withheld to protect others.
+    sums
+        Sums of lines that everybody knows, where codes do not tell them.
 
     Examples
     --------
@@ -107,6 +121,8 @@ class ListedCells:
     low: Array
     high: Array
     coded: tuple[tuple[str, tuple[float, ...] | None], ...]
+    fixed: Mask
+    sums: tuple[KnownSum, ...]
 
     def __init__(
         self,
@@ -125,6 +141,8 @@ class ListedCells:
         low: npt.ArrayLike | None = None,
         high: npt.ArrayLike | None = None,
         coded: Mapping[str, tuple[float, ...] | None] | None = None,
+        fixed: npt.ArrayLike | None = None,
+        sums: Sequence[KnownSum] = (),
     ) -> None:
         texts = {str(key): [str(each) for each in codes] for key, codes in columns.items()}
         shown = np.array(values, dtype=np.float64).ravel()
@@ -158,9 +176,39 @@ class ListedCells:
             "low": _each(low, 0.0 if variable == COUNTS else -np.inf, shown.size),
             "high": _each(high, np.inf, shown.size),
             "coded": tuple((coded or {}).items()),
+            "fixed": np.zeros(shown.size, dtype=bool)
+            if fixed is None
+            else np.array(fixed, dtype=bool).ravel(),
+            "sums": tuple(sums),
         }
         for key, value in given.items():
             object.__setattr__(self, key, value)
+
+    @property
+    def truth(self) -> Array:
+        """What each line has: what is shown, or what the publisher told of it; NaN where neither is known."""
+        return self.values if self.secret is None else np.where(self.withheld, self.secret, self.values)
+
+    def hiding(self, withheld: Mask) -> ListedCells:
+        """The table with these lines withheld and all others shown."""
+        truth = self.truth
+        return self._but(
+            values=np.where(withheld, np.nan, truth),
+            withheld=withheld,
+            primary=self.primary & withheld,
+            secret=truth,
+        )
+
+    def near_within(self, percent: float) -> ListedCells:
+        """The table; withheld values must not be known to within so many percent, if no rule says more."""
+        own = np.abs(self.truth) * percent / 100
+        return self._but(margin=np.where(np.isnan(self.margin) & self.withheld, own, self.margin))
+
+    def _but(self, **changes: object) -> ListedCells:
+        found = copy(self)
+        for key, value in changes.items():
+            object.__setattr__(found, key, value)
+        return found
 
     @classmethod
     def of_table(cls, table: CountTable) -> ListedCells:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from collections.abc import Set as AbstractSet
 
 import numpy as np
 
@@ -10,7 +11,7 @@ from tellall.attack.prove.hidden_files import HiddenFound, HiddenValue
 from tellall.audits.verdict import Answer
 from tellall.core.amounts import count_of
 from tellall.outputs.listed import ListedCells
-from tellall.report.hidden_text import hidden_answer, said_of
+from tellall.report.hidden_text import cell_name, hidden_answer, more_answer, said_of
 from tellall.report.kit.blocks import (
     Block,
     Box,
@@ -38,6 +39,7 @@ def render_hidden(found: HiddenFound, command: str) -> str:
         (
             Section("answer", "", _answer_blocks),
             Section("vain", "Withheld in vain", _vain_blocks),
+            Section("more", "What else to withhold", _more_blocks),
             Section("tables", "The tables", _table_blocks),
             Section("read", "How to read this", _reading_blocks),
             Section("repeat", "How to repeat this", lambda _: repeat_blocks(found, command)),
@@ -75,6 +77,22 @@ def _vain_blocks(found: HiddenFound) -> Iterator[Block]:
         yield Paragraph(f"{len(vain) - _LISTED:,} more are in the document.", soft=True)
 
 
+def _more_blocks(found: HiddenFound) -> Iterator[Block]:
+    if found.price is None:
+        return
+    yield Paragraph(more_answer(found))
+    if found.more:
+        yield Listing(
+            "What else to withhold",
+            ("cell", "table", "shows now"),
+            [Line(cell_name(one.cell), (one.table, f"{one.value:,.10g}")) for one in found.more[:_LISTED]],
+            "With these withheld too, no cell is withheld in vain, as far as these tables go.",
+            left=("table",),
+        )
+    if len(found.more) > _LISTED:
+        yield Paragraph(f"{len(found.more) - _LISTED:,} more are in the document.", soft=True)
+
+
 def _because(value: HiddenValue) -> str:
     parts = [f"{', '.join(cell.cell.values()) or 'total'} = {cell.low:,.10g}" for cell in value.reasons]
     return "; ".join(parts) or "–"
@@ -88,14 +106,17 @@ def _table_blocks(found: HiddenFound) -> Iterator[Block]:
     for number, table in enumerate(hidden.tables):
         own = np.flatnonzero(hidden.lines[:, 0] == number)
         known = {int(hidden.lines[index, 1]): found.cells[index] for index in own.tolist()}
-        made = _laid_out(table, known)
+        more = {tuple(one.cell.values()) for one in found.more if one.table == table.name}
+        made = _laid_out(table, known, more)
         yield made if len(hidden.tables) == 1 else Headed(table.name, [made])
 
 
-def _laid_out(table: ListedCells, known: Mapping[int, HiddenValue]) -> Block:
+def _laid_out(
+    table: ListedCells, known: Mapping[int, HiddenValue], more: AbstractSet[tuple[str, ...]]
+) -> Block:
     if len(table.columns) < 2 or len(table.labels[-1]) > _ACROSS:
         lines = [
-            Line(", ".join(table.cell(line).values()) or "total", (_shown(table, line, known),))
+            Line(", ".join(table.cell(line).values()) or "total", (_shown(table, line, known, more),))
             for line in range(min(table.values.size, _DOWN))
         ]
         return Listing(table.name, (" × ".join(table.columns) or "table", "value"), lines)
@@ -105,7 +126,9 @@ def _laid_out(table: ListedCells, known: Mapping[int, HiddenValue]) -> Block:
         *down, last = table.cell(line).values()
         cells.setdefault(tuple(down), {})[last] = line
     lines = [
-        Line(", ".join(down), [_shown(table, own[word], known) if word in own else "" for word in across])
+        Line(
+            ", ".join(down), [_shown(table, own[word], known, more) if word in own else "" for word in across]
+        )
         for down, own in list(cells.items())[:_DOWN]
     ]
     left_out = len(cells) - len(lines)
@@ -115,12 +138,15 @@ def _laid_out(table: ListedCells, known: Mapping[int, HiddenValue]) -> Block:
     return Listing(table.name, (" × ".join(table.columns[:-1]), *across), lines, caption)
 
 
-def _shown(table: ListedCells, line: int, known: Mapping[int, HiddenValue]) -> str | Shade:
+def _shown(
+    table: ListedCells, line: int, known: Mapping[int, HiddenValue], more: AbstractSet[tuple[str, ...]]
+) -> str | Shade:
     """A number as it is published, or a withheld cell: how near anybody comes, in words and as a shade."""
     value = known.get(line)
     if value is None:
         shown = float(table.values[line])
-        return "–" if np.isnan(shown) else f"{shown:,.10g}"
+        text = "–" if np.isnan(shown) else f"{shown:,.10g}"
+        return Shade(f"+ {text}", "near") if more and tuple(table.cell(line).values()) in more else text
     if value.in_vain:
         return Shade(f"✗ {value.span}", "fail")
     if value.low is None or value.high is None:
@@ -142,6 +168,7 @@ def _reading_blocks(found: HiddenFound) -> list[Block]:
                 "exact over whole numbers, those of amounts by linear programmes.",
                 "✗ and the darkest shade: withheld in vain. Lighter: the interval is narrower than half of "
                 "the largest possible value. Lightest: wider.",
+                *(["+ and a shade: shown now, and to be withheld too."] if found.more else []),
                 "Amounts are taken to be zero or more, unless the command says otherwise.",
                 *([guessed] if found.hierarchies else []),
                 "Only these tables were used. Another table about the same can make every interval smaller.",

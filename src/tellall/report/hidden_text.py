@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Mapping
 
 from tellall.attack.prove.hidden_files import HiddenFound, HiddenValue
 from tellall.core.amounts import count_of
 from tellall.core.text import TERMINAL, one_line
 from tellall.report.terminal import aligned
 
-__all__ = ["hidden_answer", "hidden_text", "said_of"]
+__all__ = ["cell_name", "hidden_answer", "hidden_text", "more_answer", "said_of"]
 
 _SHOWN = 30
 
@@ -30,9 +31,14 @@ def hidden_answer(found: HiddenFound) -> str:
     return said if found.settled else f"{said} Not settled: {found.status}."
 
 
-def said_of(value: HiddenValue) -> str:
+def cell_name(cell: Mapping[str, str]) -> str:
     """A cell in words."""
-    return ", ".join(value.cell.values()) or "total"
+    return ", ".join(cell.values()) or "total"
+
+
+def said_of(value: HiddenValue) -> str:
+    """A withheld cell in words."""
+    return cell_name(value.cell)
 
 
 def hidden_text(found: HiddenFound) -> str:
@@ -68,7 +74,55 @@ def hidden_text(found: HiddenFound) -> str:
         rest = f"; and {more} more" if more > 0 else ""
         said = f"For example {said_of(explained)} is {explained.span}, because of {shown}{rest}."
         lines += ["", *textwrap.wrap(said, TERMINAL)]
+    lines += _more_lines(found, several=several)
     return "\n".join(lines)
+
+
+def _more_lines(found: HiddenFound, *, several: bool) -> list[str]:
+    """What to withhold besides, and what that costs."""
+    if found.price is None:
+        return []
+    lines = ["", *textwrap.wrap(more_answer(found), TERMINAL)]
+    if not found.more:
+        return lines
+    head = [*(["table"] if several else []), "withhold too", "shows now"]
+    body = [
+        [
+            *([one_line(one.table, 20)] if several else []),
+            one_line(cell_name(one.cell), 44),
+            f"{one.value:,.10g}",
+        ]
+        for one in found.more[:_SHOWN]
+    ]
+    lines += ["", *aligned(head, body)]
+    if len(found.more) > _SHOWN:
+        lines += [
+            "",
+            f"… and {len(found.more) - _SHOWN:,} more; --json, -o, --html or --write has all of them.",
+        ]
+    return lines
+
+
+def more_answer(found: HiddenFound) -> str:
+    """What has to be withheld besides, in a sentence or two."""
+    price = found.price
+    if price is None:
+        return ""
+    parts = [f"What else to withhold: {price.sentence}."]
+    if found.more:
+        parts.append(f"Then {count_of(price.in_vain, 'value is', 'values are')} withheld in vain.")
+    if price.unprotected:
+        named = "; ".join(map(cell_name, price.unprotected[:3]))
+        several = count_of(len(price.unprotected), "cell")
+        parts.append(
+            f"Nothing can protect {several} ({named}): what is beside them is zero or has to be shown."
+        )
+    if price.shown_again:
+        named = "; ".join(map(cell_name, price.shown_again[:3]))
+        useless = "protects" if len(price.shown_again) == 1 else "protect"
+        several = count_of(len(price.shown_again), "cell")
+        parts.append(f"{several} ({named}) {useless} nothing and can be shown again.")
+    return " ".join(parts)
 
 
 def _said(name: str, columns: tuple[str, ...], cells: int, withheld: int) -> str:

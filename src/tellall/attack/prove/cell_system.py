@@ -264,6 +264,11 @@ def _assembled(
     for one, other in links:
         shared = [name for name in cliques[one] if name in cliques[other]]
         sides += [placed(_shared(cliques[side], shared, columns), side) for side in (one, other)]
+    totals: list[float] = []
+    for table, part in zip(tables, parts, strict=True):
+        if table.sums:
+            sides += [_summed(table, part, each) for each in ("plus", "minus")]
+            totals += [each.total for each in table.sums]
     matrix, sides = _merged(vstack(parts, format="csr"), sides)
     withheld = np.concatenate([table.withheld for table in tables])
     asked_rows = np.flatnonzero(withheld)
@@ -280,16 +285,30 @@ def _assembled(
         block_array([[top, blank], [matrix[more], -eye_array(more.size)]], format="csr") if more.size else top
     )
     rest = every.shape[0] - lines
+    known = np.zeros(rest)
+    if sum(len(table.sums) for table in tables):
+        known[sum(each.shape[0] for each in sides[: 2 * len(links) : 2]) : rest - more.size] = totals
     least = np.full(unknowns + more.size, lower)
     return CellSystem(
         every,
-        np.concatenate([low, np.zeros(rest)]),
-        np.concatenate([high, np.zeros(rest)]),
+        np.concatenate([low, known]),
+        np.concatenate([high, known]),
         tuple(gaps),
         np.concatenate([at, np.full((rest, 2), -1)]),
         least,
         asked,
         at[asked_rows],
+    )
+
+
+def _summed(table: ListedCells, lines: Any, side: str) -> Any:
+    """Sums that everybody knows × unknowns: the lines on one side of each."""
+    from scipy.sparse import csr_array
+
+    chosen = [(row, line) for row, one in enumerate(table.sums) for line in getattr(one, side)]
+    rows, at = np.array(chosen, dtype=np.intp).reshape(-1, 2).T
+    return csr_array(
+        csr_array((np.ones(rows.size), (rows, at)), shape=(len(table.sums), lines.shape[0])) @ lines
     )
 
 

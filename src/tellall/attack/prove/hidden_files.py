@@ -20,7 +20,7 @@ from tellall.outputs.cell_files import read_cells
 from tellall.people.bands import Bands
 from tellall.protections.protection import Protection
 
-__all__ = ["HiddenFound", "HiddenTable", "HiddenValue", "hidden_of_files"]
+__all__ = ["HiddenFound", "HiddenMore", "HiddenPrice", "HiddenTable", "HiddenValue", "hidden_of_files"]
 
 _EXPLAINED = 40  # values for which it is said what gives them away
 
@@ -60,6 +60,28 @@ class HiddenValue(Record):
         return f"at most {self.high:,.10g}" if self.low is None else f"{least} to {self.high:,.10g}"
 
 
+@dataclass(frozen=True)
+class HiddenMore(Record):
+    """A cell to withhold besides, so that nothing is withheld in vain."""
+
+    table: str
+    cell: Annotated[dict[str, str], Meaning("Its value of each column.")]
+    value: Annotated[float, Meaning("What it shows now.")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class HiddenPrice(Record):
+    """What withholding more costs, and what is left in vain then."""
+
+    sentence: str
+    cells: Annotated[int, Meaning("How many more cells are withheld.", least=0)]
+    least: Annotated[float, Meaning("No choice costs less: cells, or the sum of their values.")]
+    cheapest: Annotated[bool, Meaning("Whether it is known that nothing costs less.")]
+    in_vain: Annotated[int, Meaning("How many values are withheld in vain then.", least=0)]
+    shown_again: Annotated[tuple[dict[str, str], ...], Meaning("Cells that protect nothing.")] = ()
+    unprotected: Annotated[tuple[dict[str, str], ...], Meaning("Cells that nothing can protect.")] = ()
+
+
 @dataclass(frozen=True, kw_only=True)
 class HiddenFound(Made):
     """How near anybody comes to each withheld value of some tables."""
@@ -77,7 +99,10 @@ class HiddenFound(Made):
     withheld: Annotated[int, Meaning(least=0)]
     in_vain: Annotated[int, Meaning("How many values are withheld in vain.", least=0)]
     cells: tuple[HiddenValue, ...]
+    more: Annotated[tuple[HiddenMore, ...], Meaning("What to withhold besides, if asked for.")] = ()
+    price: Annotated[HiddenPrice | None, Meaning("What that costs; null if it was not asked for.")] = None
     found: Annotated[HiddenCells | None, Meaning("The tables themselves."), NOT_WRITTEN] = None
+    bands: Annotated[tuple[Bands, ...], Meaning("What codes are made of."), NOT_WRITTEN] = ()
 
 
 def hidden_of_files(
@@ -87,6 +112,7 @@ def hidden_of_files(
     value: str | None = None,
     hierarchies: Mapping[str, str | Path] | None = None,
     absent: str = "zero",
+    within: float | None = None,
     bands: Sequence[Bands] = (),
     bounds: tuple[float | None, float | None] = (0.0, None),
     proof_effort: int = EFFORT,
@@ -96,12 +122,14 @@ def hidden_of_files(
 
     Parameters
     ----------
-    paths, protect, value, hierarchies, absent
+    paths, protect, value, hierarchies, absent, within
         As `read_cells` takes them.
     bands, bounds, proof_effort
         As `hidden_cells` takes them.
     """
-    read = read_cells(paths, value=value, protect=protect, hierarchies=hierarchies, absent=absent)
+    read = read_cells(
+        paths, value=value, protect=protect, hierarchies=hierarchies, absent=absent, within=within
+    )
     told = {each.column: each for each in (*read.bands, *bands)}
     found = hidden_cells(read.tables, bands=tuple(told.values()), bounds=bounds, proof_effort=proof_effort)
     vain, narrow = found.in_vain, found.high - found.low
@@ -137,6 +165,7 @@ def hidden_of_files(
         in_vain=int(vain.sum()),
         cells=tuple(cells),
         found=found,
+        bands=tuple(told.values()),
     )
 
 

@@ -109,6 +109,7 @@ from .protections.record_changes import Subsample as Subsample
 from .protections.record_changes import Swapping as Swapping
 from .protections.rounding import Rounding as Rounding
 from .protections.suppression import Suppression as Suppression
+from .protections.synthetic import SyntheticData as SyntheticData
 from .release.release import Release as Release
 from .release.release import publish as publish
 from .statistics.boolean import is_degenerate as is_degenerate

@@ -111,7 +111,17 @@ def check_same(first, other, unit):
 
 def test_no_kind_of_protection_of_numbers_is_left_out():
     tried = {type(protect(1.0)).__name__ for protect in PROTECTIONS.values()}
-    counts = {"CellKey", "Combined", "Complement", "SuLQ", "Subsample", "Swapping", "Trivial", "WalshNoise"}
+    counts = {
+        "CellKey",
+        "Combined",
+        "Complement",
+        "SuLQ",
+        "Subsample",
+        "Swapping",
+        "SyntheticData",
+        "Trivial",
+    }
+    counts |= {"WalshNoise"}
     assert set(catalogue.kinds("protection")) == tried | counts
 
 

@@ -20,6 +20,7 @@ from tellall.protections.protection import Exact, Sum, guarantee_of, is_random
 from tellall.protections.record_changes import Subsample, Swapping
 from tellall.protections.rounding import Rounding
 from tellall.protections.suppression import Suppression
+from tellall.protections.synthetic import SyntheticData
 from tellall.release import catalogue
 from tellall.statistics.marginals import Tables
 from tellall.testing import check_protection
@@ -62,6 +63,7 @@ TABLES_ONLY = [
     WalshNoise(epsilon=20.0),
     WalshNoise(epsilon=2.0, delta=1e-3),
     Combined(),
+    SyntheticData(2.0, 2),
     [SuLQ(5.0, 1e-3), Rounding(3, "controlled")],
 ]
 PEOPLE = random_people(60, 5, seed=4)

@@ -13,6 +13,7 @@ from tellall.protections.protection import Exact, Sum
 from tellall.protections.record_changes import Subsample, Swapping
 from tellall.protections.rounding import Rounding
 from tellall.protections.suppression import Suppression
+from tellall.protections.synthetic import SyntheticData
 
 __all__ = [
     "CellKey",
@@ -33,6 +34,7 @@ __all__ = [
     "Sum",
     "Suppression",
     "Swapping",
+    "SyntheticData",
     "TopCoding",
     "Trivial",
     "TruncatedNormal",

@@ -56,7 +56,8 @@ def test_curves_are_recognised(name, show, frame, tmp_path):
     people = ta.Dataset.from_frame(frame, secret="died")
     found = recognise_curve(table, people)
     assert (found.time, found.event, found.reason, found.about_secret) == ("months", "died", "", True)
-    assert found.sentence.startswith("survival curve of died over months, 300 people; 24 of 24 values agree")
+    assert found.sentence == "survival curve of died over months, 300 people"
+    assert found.agrees == (24, 24)
     release = found.release(people)
     exact = release.exact(people)
     assert np.abs(release.values - exact).max() <= release.protections[0].base / 2 + 1e-9
@@ -76,6 +77,21 @@ def test_other_people_and_other_digits_are_refused(name, show, frame, tmp_path):
     moved = frame.assign(died=np.where(frame.index == 5, 1 - frame.died, frame.died))
     (tmp_path / name).write_text(show(moved))
     assert recognise_curve(read_outputs(tmp_path).tables[0], people).reason
+
+
+def test_curves_take_part_in_a_folder_of_outputs(frame, tmp_path):
+    (tmp_path / "curve.csv").write_text(_lifelines(frame, 6))
+    (tmp_path / "curve.txt").write_text(_survfit(frame))
+    people = ta.Dataset.from_frame(frame, secret="died")
+    folder = ta.recognise(tmp_path, people)
+    assert [one.kind for one in folder.outputs] == ["survival curve"] * 2
+    assert folder.known == ("months",)
+    view = folder.people(people)
+    for release in folder.releases:
+        exact = release.statistic.values(view)
+        assert np.abs(release.values - exact).max() <= release.protections[0].base / 2 + 1e-9
+    (other, _) = ta.recognise(tmp_path, ta.Dataset.from_frame(frame, secret="sex")).outputs
+    assert (other.read, other.about_secret) == (False, False)
 
 
 def test_another_table_is_no_curve(frame, tmp_path):

@@ -13,6 +13,7 @@ __all__ = [
     "digits",
     "gain",
     "level",
+    "list_of",
     "percent",
     "points",
     "signed",
@@ -124,6 +125,17 @@ def count_of(count: float, noun: str, plural: str = "") -> str:
     ('1 area', '3,142 people', '0.3 people')
     """
     return f"{counted(count)} {noun if count == 1 else plural or noun + 's'}"
+
+
+def list_of(words: Sequence[str]) -> str:
+    """Words in a row, "and" before the last; empty for none.
+
+    Examples
+    --------
+    >>> list_of(["sex", "age", "area"]), list_of(["sex"])
+    ('sex, age and area', 'sex')
+    """
+    return " and ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))
 
 
 def some_of(names: Sequence[str], most: int) -> str:

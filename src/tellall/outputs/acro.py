@@ -30,6 +30,7 @@ from tellall.outputs.curves import curve_of_lines
 from tellall.outputs.grids import TOTALS, Grid, grid_of_rows
 from tellall.outputs.output_folder import NO_PART, Output, OutputFolder, errors_not_read, not_read
 from tellall.outputs.printed import TableContext, sort_values
+from tellall.outputs.recognise import recognise
 from tellall.people.dataset import Dataset, Public, as_public
 from tellall.people.labels import label_text
 from tellall.people.sheets import read_cells
@@ -48,6 +49,7 @@ _BIT = ("0", "1")
 _OTHERS = ("mean", "sum", "median", "std", "mode", "var", "min", "max")
 _LOSSES = {"OLS": "linear", "Logit": "logistic", "Poisson": "poisson", "Probit": "probit"}
 _MOST_OUTPUTS = 10_000
+_SECONDS = 5.0  # for what an output is whose record does not say it
 _SUMMARIES = {"session_summary.json", "session_summary.csv"}
 _DECIMALS = 4  # of coefficients in a statsmodels summary
 _OTHER_ERRORS = "not used (robust, or not of this fit), although they show how far people are from the line"
@@ -113,14 +115,38 @@ def read_acro(
                     not_read(name, one_line(words if copy else str(error), 300), None if copy else NO_PART)
                 )
             except TellallError as error:
-                skipped.append(
-                    not_read(name, one_line(str(error), 300), NO_PART if entry.is_summary() else None)
-                )
+                if entry.is_summary():
+                    skipped.append(not_read(name, one_line(str(error), 300), NO_PART))
+                else:
+                    again = _recognised(entry, name, public, str(error))
+                    (outputs if isinstance(again, Output) else skipped).append(again)
     assert known.secret is not None
     made_by = f"ACRO {one_line(document.get('version', 'of unknown version'), 40)}"
     return OutputFolder(
         tuple(outputs), tuple(skipped), known.secret, known.meaning or (), made_by, may_include
     )
+
+
+def _recognised(entry: _Entry, name: str, people: Any, reason: str) -> Output | NotDone:
+    """What computing an output again from the people says of it, where its record does not say enough."""
+    unread = not_read(name, one_line(reason, 300))
+    if not isinstance(people, Dataset) or people.secret is None:
+        return unread
+    try:
+        paths = entry.files()
+        found = [one for path in paths for one in recognise(path, people, seconds=_SECONDS).records]
+    except TellallError:
+        return unread
+    if len(found) != 1:
+        return unread
+    (one,) = found
+    if one.about_secret is False:
+        said = f"{one.sentence}; {one.reason}" if one.sentence else one.reason
+        return not_read(name, one_line(said, 300), NO_PART)
+    if len(one.made) == 1 and name == entry.id:
+        return Output(name, one.made[0], entry.status, entry.command, tuple(paths))
+    said = one.beside or ("" if one.meanings or not one.agrees[0] else one.reason)
+    return not_read(name, one_line(said or reason, 300))
 
 
 def shared_variable(folder: str | Path, names: Sequence[str]) -> str | None:

@@ -220,22 +220,8 @@ def grid_of_rows(lines: Sequence[Sequence[Any]], variables: Sequence[str], where
         raise invalid("table", "a line of headers and lines of numbers under it", where)
     cells = [[*line, *[""] * (width - len(line))] for line in cells]
     last = _names_line(cells)
-    if last is None:
-        known = {name.lower() for name in variables}
-        down = next((j for j, text in enumerate(cells[0]) if j and text.lower() not in known), width)
-        names: list[str | None] = [*(name or None for name in cells[0][:down]), None]
-        columns = tuple((text,) for text in cells[0][down:])
-        first = 1
-        if down == width:  # a single column of counts has a header too
-            down, names = width - 1, [*(name or None for name in cells[0][: width - 1]), None]
-            columns = ((cells[0][-1],),)
-    else:
-        down = next(j for j in range(width, 0, -1) if cells[last][j - 1])
-        names = [name or None for name in cells[last][:down]]
-        heads = cells[:last]
-        names += [next((text for text in head[:down][::-1] if text), None) for head in heads]
-        columns = tuple(zip(*(head[down:] for head in heads), strict=True))
-        first = last + 1
+    header = _of_one_line(cells[0], variables) if last is None else _of_lines(cells[: last + 1])
+    first, down = header.lines, header.down
     if first >= len(cells) or down >= width:
         raise invalid("table", "a line of headers and lines of numbers under it", where)
     values = np.empty((len(cells) - first, width - down))
@@ -246,7 +232,35 @@ def grid_of_rows(lines: Sequence[Sequence[Any]], variables: Sequence[str], where
                 place = f"other text in line {first + i + 1:,}, column {down + j + 1:,} of {where}"
                 raise invalid("table", "numbers under its headers, or a mark for a hidden one", place)
             values[i, j] = number
-    return Grid(tuple(names), tuple(tuple(line[:down]) for line in cells[first:]), columns, values)
+    return Grid(header.names, tuple(tuple(line[:down]) for line in cells[first:]), header.columns, values)
+
+
+@dataclass(frozen=True)
+class _Header:
+    """The header lines of a table: how many, how many columns hold labels, and what they say."""
+
+    lines: int
+    down: int
+    names: tuple[str | None, ...]
+    columns: tuple[Line, ...]
+
+
+def _of_one_line(heads: Sequence[str], variables: Sequence[str]) -> _Header:
+    """A header of one line: names of variables, then labels of one without a name."""
+    known = {name.lower() for name in variables}
+    down = next((j for j, text in enumerate(heads) if j and text.lower() not in known), len(heads))
+    down = min(down, len(heads) - 1)  # a single column of counts has a header too
+    names = tuple(name or None for name in heads[:down])
+    return _Header(1, down, (*names, None), tuple((text,) for text in heads[down:]))
+
+
+def _of_lines(heads: Sequence[Sequence[str]]) -> _Header:
+    """A header of several lines, the last of which names the variables of the rows."""
+    *above, last = heads
+    down = next(j for j in range(len(last), 0, -1) if last[j - 1])
+    over = [next((text for text in line[:down][::-1] if text), None) for line in above]
+    columns = tuple(zip(*(line[down:] for line in above), strict=True))
+    return _Header(len(heads), down, (*(name or None for name in last[:down]), *over), columns)
 
 
 def _names_line(cells: Sequence[Sequence[str]]) -> int | None:

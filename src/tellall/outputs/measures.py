@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations
 
 import numpy as np
@@ -117,7 +118,7 @@ class Panel:
             return cell.parts[self.part].hidden
         return cell.hidden
 
-    @property
+    @cached_property
     def values(self) -> tuple[Array, Array]:
         """The numbers and their steps; NaN where none is shown."""
         shown = [self.number_of(cell) for cell in self.cells]
@@ -130,6 +131,36 @@ class Panel:
         """Whether a percent sign follows its numbers."""
         shown = [self.number_of(cell) for cell in self.cells]
         return any(one.percent for one in shown if one is not None)
+
+    @property
+    def whole(self) -> bool:
+        """Whether its numbers are whole, and printed without decimals."""
+        numbers, steps = self.values
+        shown = ~np.isnan(numbers)
+        return bool(np.all(numbers[shown] == np.rint(numbers[shown])) and (steps[shown] >= 1).all())
+
+    @property
+    def largest(self) -> float:
+        """Its largest number."""
+        return float(np.nanmax(np.abs(self.values[0]), initial=0.0))
+
+    @property
+    def scale(self) -> float:
+        """What a share of everybody is printed as: 100 for percentages."""
+        return 100.0 if self.percent or self.largest > 1 else 1.0
+
+    @property
+    def may_be_shares(self) -> bool:
+        """Whether its numbers may be shares, by what labels say and by their size."""
+        if self.kind not in ("share", "row share", "column share", "all share", ""):
+            return False
+        told = bool(self.kind) or self.percent or self.parts > 1
+        return self.largest <= 100.0 + 1e-9 and (told or not self.whole)
+
+    @property
+    def cost_of_share(self) -> float:
+        """How many bits it costs to take its numbers for shares."""
+        return 0.0 if self.kind or self.percent else 2.0
 
     @property
     def inner(self) -> Flags:
@@ -152,19 +183,12 @@ def panels_of(reading: Reading, lines: Sequence[Sequence[Shown]]) -> list[Panel]
     """The panels of a table under one reading; cells that say what they are go by that."""
     groups: dict[tuple[object, ...], list[tuple[int, int]]] = {}
     said: dict[tuple[object, ...], Printed] = {}
-    for i in range(len(reading.rows)):
-        for j in range(len(reading.columns)):
-            row, column = reading.row_prints[i], reading.column_prints[j]
-            both = row.joined(column) if row is not None else column
-            if both is None:
-                both = Printed() if row is None and column is None else Printed((NOT_RECOMPUTED,))
-            if reading.title is not None and not both.kinds:
-                both = reading.title.joined(both) or both
-            elif reading.title is not None and both.target is None and reading.title.target is not None:
-                both = Printed(both.kinds, reading.title.target, both.value)
-            key = (both.kinds, id(both.target), both.value)
+    for i, row in enumerate(reading.row_prints):
+        for j, column in enumerate(reading.column_prints):
+            printed = _said_of_cell(row, column, reading.title)
+            key = (printed.kinds, id(printed.target), printed.value)
             groups.setdefault(key, []).append((i, j))
-            said[key] = both
+            said[key] = printed
     codes = reading.codes()
     found: list[Panel] = []
     for group, places in groups.items():
@@ -183,65 +207,81 @@ def panels_of(reading: Reading, lines: Sequence[Sequence[Shown]]) -> list[Panel]
     return found
 
 
+def _said_of_cell(row: Printed | None, column: Printed | None, title: Printed | None) -> Printed:
+    """What the labels of a row and a column, and the title, say together."""
+    both = row.joined(column) if row is not None else column
+    if both is None:
+        both = Printed() if row is None and column is None else Printed((NOT_RECOMPUTED,))
+    if title is None:
+        return both
+    if not both.kinds:
+        return title.joined(both) or both
+    if both.target is None and title.target is not None:
+        return Printed(both.kinds, title.target, both.value)
+    return both
+
+
 def measures_of(panel: Panel, reading: Reading, variables: Sequence[TableVariable]) -> Iterator[Measure]:
     """Yields what a panel may show, by what its labels say."""
-    kind, target = panel.kind, panel.said.target
-    numbers, steps = panel.values
-    shown = ~np.isnan(numbers)
-    whole = bool(np.all(numbers[shown] == np.rint(numbers[shown])) and (steps[shown] >= 1).all())
-    percent = panel.percent
-    if kind == "count" or (not kind and target is None and whole and not percent and panel.parts == 1):
+    kind = panel.kind
+    whole = panel.whole
+    bare = whole and not kind and not panel.percent
+    if kind == "count" or (bare and panel.said.target is None and panel.parts == 1):
         yield Measure("count")
-    if not kind and panel.parts > 1 and whole and not percent:
+    if bare and panel.parts > 1:
         yield Measure("count", cost=1.0)
-    if kind in ("share", "row share", "column share", "all share") or not kind:
-        largest = float(np.nanmax(np.abs(numbers), initial=0.0))
-        scales = [100.0] if percent else [1.0] if largest <= 1 else [100.0]
-        if largest <= 100.0 + 1e-9 and (not whole or kind or percent or panel.parts > 1):
-            for scale in scales:
-                yield from _shares(panel, kind, reading, variables, scale)
+    if panel.may_be_shares:
+        yield from _shares_of_counts(panel, reading)
+        yield from _shares_of_values(panel, reading, variables)
     if kind in _OF_NUMBERS or not kind:
         yield from _numbers(panel, kind, reading, variables, whole)
 
 
-def _shares(
-    panel: Panel, kind: str, reading: Reading, variables: Sequence[TableVariable], scale: float
-) -> Iterator[Measure]:
+def _shares_of_counts(panel: Panel, reading: Reading) -> Iterator[Measure]:
+    """Yields shares of the people under a total: of a row, of a column, of all."""
     axes = range(len(reading.axes))
+    if panel.said.target is not None or not any((panel.codes[:, at] != TOTAL).any() for at in axes):
+        return
     down = frozenset(at for at in axes if reading.axes[at].down)
     across = frozenset(axes) - down
     said = {"row share": across, "column share": down, "all share": frozenset(axes)}
-    cost = 0.0 if kind or panel.percent else 2.0
+    scale = panel.scale
+    if panel.kind in said:
+        yield Measure("share", over=said[panel.kind], scale=scale)
+        return
+    likely = [each for each in (across, down, frozenset(axes)) if each]
+    every = [frozenset(each) for k in axes for each in combinations(axes, k + 1)]
+    for over in dict.fromkeys([*likely, *every]):
+        cost = panel.cost_of_share + (1.0 if over in likely else 2.5)
+        yield Measure("share", over=over, scale=scale, cost=cost)
+
+
+def _shares_of_values(
+    panel: Panel, reading: Reading, variables: Sequence[TableVariable]
+) -> Iterator[Measure]:
+    """Yields shares of the people of a cell who have a value of another column."""
+    if panel.kind not in ("share", ""):
+        return
     target = panel.said.target
-    if target is not None or not any((panel.codes[:, at] != TOTAL).any() for at in axes):
-        pass
-    elif kind in said:
-        yield Measure("share", over=said[kind], scale=scale)
-    else:
-        likely = [each for each in (across, down, frozenset(axes)) if each]
-        every = [frozenset(each) for k in axes for each in combinations(axes, k + 1)]
-        for over in dict.fromkeys([*likely, *every]):
-            yield Measure("share", over=over, scale=scale, cost=cost + (1.0 if over in likely else 2.5))
     used = {axis.variable.name for axis in reading.axes}
-    if kind in ("share", ""):
-        targets = [target] if target is not None else [v for v in variables if v.name not in used]
-        options = []
-        for variable in targets:
-            if variable.size > (_MOST_VALUES if target is None else 100):
-                continue
-            if panel.said.value:
-                held = variable.holds(panel.said.value)
-                places = [] if held is None or held.sum() != 1 or held[-1] else [int(np.argmax(held))]
-            else:
-                places = list(range(variable.size))
-            options += [(variable, place) for place in places]
-        for variable, place in options:
-            more = 1.0 if variable.secret else 1.0 + np.log2(max(1, len(options)))
-            if target is not None and variable.size == 2 and place == 1:
-                more = 0.0
-            elif variable.name in reading.named:
-                more = np.log2(variable.size)
-            yield Measure("share", variable, place, scale=scale, cost=float(cost + more))
+    targets = [target] if target is not None else [v for v in variables if v.name not in used]
+    most = _MOST_VALUES if target is None else 100
+    options = [(each, place) for each in targets if each.size <= most for place in _values_said(panel, each)]
+    for variable, place in options:
+        more = 1.0 if variable.secret else 1.0 + float(np.log2(max(1, len(options))))
+        if target is not None and variable.size == 2 and place == 1:
+            more = 0.0
+        elif variable.name in reading.named:
+            more = float(np.log2(variable.size))
+        yield Measure("share", variable, place, scale=panel.scale, cost=panel.cost_of_share + more)
+
+
+def _values_said(panel: Panel, variable: TableVariable) -> list[int]:
+    """The values of a column whose shares a panel may show: the one that its labels name, or each."""
+    if not panel.said.value:
+        return list(range(variable.size))
+    held = variable.holds(panel.said.value)
+    return [] if held is None or held.sum() != 1 or held[-1] else [int(np.argmax(held))]
 
 
 def _numbers(

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tellall.core.not_done import NotDone
+from tellall.outputs.columns_in_text import filled_blocks, pages_of_columns
 from tellall.outputs.delimited import LARGEST_TEXT, delimiter_of, page_of_text
 from tellall.outputs.found import FittedModel, Source
 from tellall.outputs.layout import CellArea, Page
@@ -18,7 +19,7 @@ from tellall.outputs.model_words import is_rule
 from tellall.outputs.printed_curves import survival_pages
 from tellall.people.sheets import read_text_of
 
-__all__ = ["models_in_text", "models_on_pages", "read_text", "text_blocks"]
+__all__ = ["models_on_pages", "outputs_in_text", "read_text", "text_blocks"]
 
 Found = Page | FittedModel | NotDone
 _ABOUT_FITS = re.compile(  # lines that statsmodels prints around the coefficients
@@ -29,25 +30,49 @@ _ABOUT_FITS = re.compile(  # lines that statsmodels prints around the coefficien
     r"|adj\. r-squared|.*regression results|notes:|\[\d\] ",
     re.IGNORECASE,
 )
+_SAID = re.compile(r"\S\s+=\s+[-\d.]")  # "Number of obs = 935"
+_SIGNS = ("\t", ",", ";")
 _FENCE = re.compile(r"\s*(?:```|~~~)")
 _VERBATIM = re.compile(r"\\begin\{(verbatim|lstlisting|Verbatim)\}(.*?)\\end\{\1\}", re.DOTALL)
 _PRE = re.compile(r"<pre[^>]*>(.*?)</pre>", re.DOTALL | re.IGNORECASE)
 
 
 def read_text(file: Path, name: str) -> Iterator[Found]:
-    """Yields the models of a text or a log, and its cells if it has some that signs separate."""
+    """Yields the models, curves and tables of a text or a log, or its cells if signs separate them."""
     text = read_text_of(file, LARGEST_TEXT)
     lines = text.splitlines()
-    models = models_in_text(lines, name)
-    yield from (each.model for each in models)
-    curves = list(survival_pages(lines, name))
-    yield from curves
-    if not models and not curves and (sign := delimiter_of(text)) in ("\t", ",", ";"):
+    found = list(outputs_in_text(lines, name))
+    sign = delimiter_of(text)
+    filled = [line for line in lines if line.strip()]
+    separated = sign in _SIGNS and 2 * sum(sign in line for line in filled) > len(filled)
+    if separated and all(isinstance(each, Page) for each in found):
         yield page_of_text(text, sign, name)
+    else:
+        yield from found
 
 
-def models_in_text(lines: Sequence[str], name: str, start: int = 0) -> list[ModelLines]:
-    """The models printed in the lines of a text; ``start`` is how many lines of the file stand above."""
+def outputs_in_text(lines: Sequence[str], name: str, start: int = 0) -> Iterator[Page | FittedModel]:
+    """Yields what is printed in the lines of a text; ``start`` is how many lines of the file stand above."""
+    models = _models_in(lines, name, start)
+    yield from (each.model for each in models)
+    curves = list(survival_pages(lines, name, start))
+    yield from (page for _, page in curves)
+    taken = {k for each in models for k in range(each.first, each.last + 1)}
+    taken |= {k for places, _ in curves for k in places}
+    left = list(lines)
+    for first, last in filled_blocks(lines):
+        inside = range(first, last + 1)
+        if taken.intersection(inside) or (models and any(_is_about_fit(lines[k]) for k in inside)):
+            left[first : last + 1] = [""] * len(inside)
+    yield from pages_of_columns(left, name, start)
+
+
+def _is_about_fit(line: str) -> bool:
+    return _ABOUT_FITS.match(line.strip()) is not None or _SAID.search(line) is not None
+
+
+def _models_in(lines: Sequence[str], name: str, start: int) -> list[ModelLines]:
+    """The models printed in the lines of a text."""
 
     def place(first: int, last: int) -> Source:
         return Source(name, range=f"lines {first + 1 + start:,} to {last + 1 + start:,}")

@@ -76,6 +76,7 @@ class RecognisedOutput(Record):
     )
     read: Annotated[bool, Meaning("Whether it takes part in the audit.")] = False
     reason: Annotated[str, Meaning("Why it takes no part; empty if it does.")] = ""
+    beside: Annotated[str, Meaning("Why some of its numbers take no part; empty if all do.")] = ""
     about_secret: Annotated[
         bool | None, Meaning("Whether it says anything about the secret; null if that is not known.")
     ] = None
@@ -104,6 +105,13 @@ class RecognisedOutput(Record):
         if len(self.made) == 1:
             return (self.id,)
         return tuple(f"{self.id}, part {number}" for number in range(1, len(self.made) + 1))
+
+    @property
+    def left_open(self) -> NotDone | None:
+        """What of it nobody has checked although it may say something about the secret."""
+        if self.beside:
+            return not_read(f"{self.id}, its other numbers", self.beside)
+        return None if self.read or self.about_secret is False else not_read(self.id, self.reason)
 
     def __str__(self) -> str:
         said = f": {self.sentence}" if self.sentence else ""
@@ -205,12 +213,8 @@ class OutputFolder:
     @property
     def unread(self) -> tuple[NotDone, ...]:
         """What could not be read, and what was recognised but takes no part although it may say something."""
-        left = (
-            not_read(each.id, each.reason)
-            for each in self.outputs
-            if isinstance(each, RecognisedOutput) and not each.read and each.about_secret is not False
-        )
-        return (*self.skipped, *left)
+        left = (each.left_open for each in self.outputs if isinstance(each, RecognisedOutput))
+        return (*self.skipped, *(each for each in left if each is not None))
 
     @property
     def records(self) -> tuple[RecognisedOutput, ...]:

@@ -28,8 +28,11 @@ _ROUNDING = 1e-9
 _DIGIT = 1e-6
 
 
-def survival_pages(lines: Sequence[str], name: str) -> Iterator[Page]:
-    """Yields a page for each curve that R's summary of a survfit prints in a text."""
+def survival_pages(lines: Sequence[str], name: str, start: int = 0) -> Iterator[tuple[range, Page]]:
+    """Yields the lines and the page of each curve that R's summary of a survfit prints in a text.
+
+    ``start`` is how many lines of the file stand above.
+    """
     for at, line in enumerate(lines):
         if _HEADER.fullmatch(line) is None:
             continue
@@ -37,10 +40,11 @@ def survival_pages(lines: Sequence[str], name: str) -> Iterator[Page]:
         while last + 1 < len(lines) and _ROW.fullmatch(lines[last + 1]):
             last += 1
         if last > at:
-            source = Source(name, range=f"lines {at + 1:,} to {last + 1:,}")
+            source = Source(name, range=f"lines {at + 1 + start:,} to {last + 1 + start:,}")
             rows = [line.split()[:4], *(row.split()[:4] for row in lines[at + 1 : last + 1])]
             above = lines[at - 1].strip() if at else ""
-            yield Page(rows, _at(source), title=(above,) if above else (), whole=True)
+            page = Page(rows, _at(source), title=(above,) if above else (), whole=True)
+            yield range(at, last + 1), page
 
 
 def _at(source: Source) -> Callable[[CellArea], Source]:
@@ -99,32 +103,7 @@ def recognise_curve(table: FoundTable, people: Dataset) -> RecognisedCurve | Non
     if points is None:
         return None
     times, shown = points
-    printed = np.array([one.number for one in shown], dtype=np.float64)
-    room = np.array([(one.step or 0.0) * (0.5 + _DIGIT) + _ROUNDING for one in shown])
-    nearest, agreeing, tried = RecognisedCurve(table, "a survival curve"), [], 0
-    for time, at in _times(people):
-        if not np.isin(times[printed < 1], at).any():
-            continue
-        for event, happened in _events(people):
-            if event == time:
-                continue
-            tried += 1
-            curve, spread = _kaplan_meier(at, happened, times)
-            same = int((np.abs(curve - printed) <= room).sum())
-            bits = float(np.log2(np.maximum(2.5 * spread / np.maximum(room, 1e-9), 1.0)).clip(0, 20).sum())
-            words = f"survival curve of {event} over {time}, {count_of(people.n, 'person', 'people')}"
-            found = RecognisedCurve(
-                table,
-                f"{words}; {same} of {len(shown)} values agree",
-                time,
-                event,
-                (same, len(shown)),
-                bits=bits,
-            )
-            if same == len(shown):
-                agreeing.append(found)
-            elif same > nearest.agrees[0]:
-                nearest = found
+    agreeing, nearest, tried = _curves(table, people, times, shown)
     if not agreeing:
         return replace(nearest, reason="no follow-up time and event of these people give this curve")
     best = max(agreeing, key=lambda found: found.bits)
@@ -138,9 +117,34 @@ def recognise_curve(table: FoundTable, people: Dataset) -> RecognisedCurve | Non
         return replace(best, about_secret=about or None, reason="its few digits agree, which may be chance")
     if people.secret_name == best.time:
         return replace(best, about_secret=True, reason="the secret is its follow-up time: not checked")
-    if not about:
-        return replace(best, reason="it says nothing about the secret")
-    return best
+    return best if about else replace(best, reason="it says nothing about the secret")
+
+
+def _curves(
+    table: FoundTable, people: Dataset, times: Array, shown: Sequence[Shown]
+) -> tuple[list[RecognisedCurve], RecognisedCurve, int]:
+    """The curves of these people that agree, the nearest of the others, and how many were tried."""
+    printed = np.array([one.number for one in shown], dtype=np.float64)
+    room = np.array([(one.step or 0.0) * (0.5 + _DIGIT) + _ROUNDING for one in shown])
+    agreeing: list[RecognisedCurve] = []
+    nearest, tried = RecognisedCurve(table, "a survival curve"), 0
+    for time, at in _times(people):
+        if not np.isin(times[printed < 1], at).any():
+            continue
+        for event, happened in _events(people):
+            if event == time:
+                continue
+            tried += 1
+            curve, spread = _kaplan_meier(at, happened, times)
+            same = int((np.abs(curve - printed) <= room).sum())
+            bits = float(np.log2(np.maximum(2.5 * spread / np.maximum(room, 1e-9), 1.0)).clip(0, 20).sum())
+            words = f"survival curve of {event} over {time}, {count_of(people.n, 'person', 'people')}"
+            found = RecognisedCurve(table, words, time, event, (same, len(shown)), bits=bits)
+            if same == len(shown):
+                agreeing.append(found)
+            elif same > nearest.agrees[0]:
+                nearest = found
+    return agreeing, nearest, tried
 
 
 def _points(table: FoundTable) -> tuple[Array, list[Shown]] | None:

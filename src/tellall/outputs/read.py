@@ -15,7 +15,7 @@ from tellall.outputs.html_tables import read_html
 from tellall.outputs.latex_tables import read_latex
 from tellall.outputs.layout import Page, tables_on
 from tellall.outputs.markdown_tables import read_markdown
-from tellall.outputs.model_files import models_in_text, models_on_pages, read_text, text_blocks
+from tellall.outputs.model_files import models_on_pages, outputs_in_text, read_text, text_blocks
 from tellall.outputs.output_folder import NO_PART, not_read
 from tellall.outputs.word_tables import read_word
 from tellall.outputs.workbooks import read_workbook
@@ -136,11 +136,11 @@ def _of_nothing(file: Path, name: str, ending: str) -> NotDone:
 def _with_models(
     file: Path, name: str, ending: str, found: Iterable[Page | FittedModel | NotDone]
 ) -> Iterator[Page | FittedModel | NotDone]:
-    """Yields the models first: those on pages, and those in parts of a document that are plain text."""
+    """Yields the models on pages first, then what is printed in parts of a document that are plain text."""
     yield from models_on_pages(list(found))
     if ending in _WITH_TEXT:
         for start, lines in text_blocks(read_text_of(file, LARGEST_TEXT), ending):
-            yield from (each.model for each in models_in_text(lines, name, start))
+            yield from outputs_in_text(lines, name, start)
 
 
 def _outputs_of(

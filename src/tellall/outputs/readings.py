@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import product
-from math import log2
-from typing import Any
+from math import log2, prod
 
 import numpy as np
 
@@ -24,6 +24,11 @@ __all__ = ["Reading", "readings_of"]
 _MOST_HEADS, _MOST_SIDES = 4, 4
 _MOST_READINGS = 20_000
 _MOST_TRIED = 1500
+_MOST_AXES = 4
+_MOST_CHOICES, _KEPT_ROLES = (
+    50_000,
+    12,
+)  # ways to choose a role for each line, and roles kept where there are more
 _CONTRADICTED = 24.0  # bits that an axis costs whose printed name is that of another column
 _MOST_NAMED = 10.0  # bits that names tell at most
 _SINGLE = 3.0  # bits for a single label taken as a value
@@ -85,12 +90,124 @@ class _Role:
     cost: float = 0.0
 
 
+@dataclass(frozen=True, eq=False)
+class _Split:
+    """A table cut into header lines, label columns, and the lines and columns that hold its numbers."""
+
+    table: FoundTable
+    heads: int
+    sides: int
+    rows: tuple[int, ...]
+    columns: tuple[int, ...]
+
+    @classmethod
+    def of(cls, table: FoundTable, heads: int, sides: int) -> _Split | None:
+        """The table cut there; None if few lines hold numbers, or a header's cell holds several."""
+        cells, (lines, width) = table.cells, table.shape
+        rows = tuple(i for i in range(heads, lines) if any(cell.numeric for cell in cells[i][sides:]))
+        columns = tuple(j for j in range(sides, width) if any(cells[i][j].numeric for i in rows))
+        if not rows or not columns or 5 * len(rows) < 2 * (lines - 1):
+            return None
+        if any(cells[i][j].parts for i in range(heads) for j in columns):
+            return None
+        return cls(table, heads, sides, rows, columns)
+
+    @property
+    def down(self) -> list[list[Shown]]:
+        """The labels of the rows, column by column."""
+        return [[self.table.cells[i][place] for i in self.rows] for place in range(self.sides)]
+
+    @property
+    def across(self) -> list[list[Shown]]:
+        """The labels of the columns, line by line."""
+        return [[self.table.cells[place][j] for j in self.columns] for place in range(self.heads)]
+
+    @property
+    def corner(self) -> list[str]:
+        """What stands over the label columns and beside the header lines."""
+        return [
+            cell.text for line in self.table.cells[: self.heads] for cell in line[: self.sides] if cell.text
+        ]
+
+    @cached_property
+    def numbers(self) -> int:
+        """How many cells have a number."""
+        return sum(self.table.cells[i][j].numeric for i in self.rows for j in self.columns)
+
+
+@dataclass(frozen=True, eq=False)
+class _Around:
+    """What stands around the labels: names in the corner and in the title, and what the title says."""
+
+    corner: frozenset[str]
+    names: frozenset[str]
+    title: Printed | None
+
+    @classmethod
+    def of(cls, split: _Split, words: str, variables: Sequence[TableVariable]) -> _Around:
+        """What stands around the labels of a table with these words in its title and notes."""
+        texts = {plain_text(text) for text in split.corner}
+        title = f" {' '.join(words_of(words))} "
+        corner = frozenset(v.name for v in variables if v.plain in texts)
+        named = (v.name for v in variables if len(v.plain) > 1 and f" {' '.join(words_of(v.name))} " in title)
+        return cls(corner, corner.union(named), printed_of_title(words, variables))
+
+
+@dataclass(frozen=True, eq=False)
+class _Prints:
+    """What the rows, the columns, and labels over everything say is printed."""
+
+    rows: tuple[Printed | None, ...]
+    columns: tuple[Printed | None, ...]
+    title: Printed | None
+
+    @classmethod
+    def of(cls, chosen: Sequence[_Role], split: _Split) -> _Prints | None:
+        """What these roles say together; None if two of them contradict each other."""
+        down: list[Printed | None] = [None] * len(split.rows)
+        across: list[Printed | None] = [None] * len(split.columns)
+        title: Printed | None = None
+        for place, role in enumerate(chosen):
+            if role.title is not None:
+                title = role.title if title is None else title.joined(role.title)
+                if title is None:
+                    return None
+            if role.prints is not None and not _join_into(
+                down if place < split.sides else across, role.prints
+            ):
+                return None
+        return cls(tuple(down), tuple(across), title)
+
+    @property
+    def silent(self) -> bool:
+        """Whether neither rows nor columns say anything."""
+        return not any(each is not None for each in (*self.rows, *self.columns))
+
+    @property
+    def targets(self) -> list[tuple[Printed, str]]:
+        """What is said of columns that are averaged or added up, and their names."""
+        every = (*self.rows, *self.columns, self.title)
+        return [(each, each.target.name) for each in every if each is not None and each.target is not None]
+
+
+def _join_into(side: list[Printed | None], prints: Sequence[Printed | None]) -> bool:
+    """Joins what is said to what is said already; false if they contradict each other."""
+    for at, each in enumerate(prints):
+        if each is not None:
+            joined = each.joined(side[at])
+            if joined is None:
+                return False
+            side[at] = joined
+    return True
+
+
 def readings_of(table: FoundTable, variables: Sequence[TableVariable]) -> Iterator[Reading]:
     """Yields ways to read a table, likely ones first, each with a variable at most once."""
-    around = " ".join((*table.title, *table.notes))
+    words = " ".join((*table.title, *table.notes))
     found: list[Reading] = []
     for heads, sides in _splits(table):
-        found += _of_split(table, heads, sides, variables, around)
+        split = _Split.of(table, heads, sides)
+        found += [] if split is None else _of_split(split, variables, words)
         if len(found) > _MOST_READINGS:
             break
     most = max((reading.numbers for reading in found), default=0)
@@ -112,136 +229,61 @@ def _splits(table: FoundTable) -> Iterator[tuple[int, int]]:
             yield head, side
 
 
-def _of_split(
-    table: FoundTable, heads: int, sides: int, variables: Sequence[TableVariable], around: str
-) -> list[Reading]:
-    cells = table.cells
-    lines, width = table.shape
-    rows = [i for i in range(heads, lines) if any(cell.numeric for cell in cells[i][sides:])]
-    columns = [j for j in range(sides, width) if any(cells[i][j].numeric for i in rows)]
-    if not rows or not columns or 5 * len(rows) < 2 * (lines - 1):
-        return []
-    if any(cell.numeric and not cell.continued for line in cells[:heads] for cell in line[sides:]):
-        numeric_head = sum(cells[i][j].parts != () for i in range(heads) for j in columns)
-        if numeric_head:
-            return []
-    down = [[cells[i][place] for i in rows] for place in range(sides)]
-    across = [[cells[place][j] for j in columns] for place in range(heads)]
-    corner = [[cells[i][j].text for j in range(sides)] for i in range(heads)]
-    said = _said_names(corner, around, variables)
-    corners = _corner_names(corner, variables)
+def _of_split(split: _Split, variables: Sequence[TableVariable], words: str) -> list[Reading]:
+    """The readings of a table that is cut in one way."""
+    around = _Around.of(split, words, variables)
     roles: list[list[_Role]] = []
-    totals_down, totals_across = _total_lines(down), _total_lines(across)
-    for labels in down:
-        roles.append(_roles(labels, True, totals_down, variables, said))
-    for labels in across:
-        roles.append(_roles(labels, False, totals_across, variables, said))
+    for vectors, down in ((split.down, True), (split.across, False)):
+        totals = _total_lines(vectors)
+        roles += [_roles(labels, down, totals, variables, around.names) for labels in vectors]
     if not all(roles):
         return []
-    counts = int(np.prod([len(each) for each in roles], dtype=float))
-    if counts > 50_000:
-        roles = [sorted(each, key=lambda role: role.cost)[:12] for each in roles]
-    found = []
-    size = sum(cells[i][j].numeric for i in rows for j in columns)
-    title = printed_of_title(around, variables)
-    for chosen in product(*roles):
-        reading = _joined(chosen, rows, columns, sides, title, corners, said)
-        if reading is not None:
-            found.append(replace(reading, numbers=size))
-    return found
+    if prod(map(len, roles)) > _MOST_CHOICES:
+        roles = [sorted(each, key=lambda role: role.cost)[:_KEPT_ROLES] for each in roles]
+    every = (_joined(chosen, split, around) for chosen in product(*roles))
+    return [reading for reading in every if reading is not None]
 
 
-def _joined(
-    chosen: Sequence[_Role],
-    rows: Sequence[int],
-    columns: Sequence[int],
-    sides: int,
-    title: Printed | None,
-    corners: frozenset[str],
-    around: set[str],
-) -> Reading | None:
-    axes = [role.axis for role in chosen if role.axis is not None]
-    used = [axis.variable.name for axis in axes]
-    if len(set(used)) < len(used) or len(axes) > 4:
+def _joined(chosen: Sequence[_Role], split: _Split, around: _Around) -> Reading | None:
+    """The reading in which each line of labels has one of its roles; None if two contradict each other."""
+    axes = tuple(role.axis for role in chosen if role.axis is not None)
+    used = {axis.variable.name for axis in axes}
+    prints = _Prints.of(chosen, split) if len(used) == len(axes) <= _MOST_AXES else None
+    if prints is None or (not axes and prints.silent):
         return None
-    prints: list[list[Printed | None]] = [[None] * len(rows), [None] * len(columns)]
-    cost = 0.0
-    named: set[str] = set()
-    said = None
-    for place, role in enumerate(chosen):
-        cost += role.cost
-        if role.name:
-            named.add(role.name)
-        if role.title is not None:
-            said = role.title if said is None else said.joined(role.title)
-            if said is None:
-                return None
-        if role.prints is not None:
-            side = prints[0 if place < sides else 1]
-            for at, each in enumerate(role.prints):
-                if each is not None:
-                    joined = each.joined(side[at])
-                    if joined is None:
-                        return None
-                    side[at] = joined
-    measured = {each.target.name for side in prints for each in side if each and each.target}
-    measured |= {said.target.name} if said is not None and said.target is not None else set()
-    if measured & set(used) and any(
-        each.target.name in used and not each.value for each in _targets(prints, said)
-    ):
+    if any(name in used and not said.value for said, name in prints.targets):
         return None
-    if not axes and not any(each is not None for side in prints for each in side):
-        return None
+    measured = {name for _, name in prints.targets}
+    named = frozenset(role.name for role in chosen if role.name)
+    told = named | around.corner
+    with_kinds = {name for said, name in prints.targets if said.kinds}
+    cost = sum(role.cost for role in chosen) + 3.0 * len(measured - with_kinds)
     # a name over labels ("ill" over "no" and "yes") must be that of one of the axes, or is what is measured
-    for name in sorted(named):
-        if name not in used and name not in measured:
-            cost += _CONTRADICTED
-    cost += _CONTRADICTED * len(corners - set(used) - measured)
+    for names in (named, around.corner):
+        cost += _CONTRADICTED * len(names - used - measured)
+    cost -= sum(axis.cost for axis in axes if axis.variable.name in told and not axis.named)
+    hinted = around.names - told
+    known = 4.0 * len(with_kinds)
     for axis in axes:
-        if axis.variable.name in named | corners and not axis.named:
-            cost -= axis.cost
-    told = named | corners
-    told_kinds = {each.target.name for each in _targets(prints, said) if each.kinds}
-    known = 4.0 * sum(axis.named or axis.variable.name in told for axis in axes) + 4.0 * len(told_kinds)
-    cost += 3.0 * len(measured - told_kinds)
-    around = around - told
-    known += 2.0 * sum(axis.variable.name in around and not axis.named for axis in axes)
-    both = said if title is None else title if said is None else (said.joined(title) or said)
+        sure = axis.named or axis.variable.name in told
+        known += 4.0 if sure else 0.0
+        known += 2.0 if axis.variable.name in hinted and not axis.named else 0.0
+    title = prints.title or around.title
+    if prints.title is not None and around.title is not None:
+        title = prints.title.joined(around.title) or prints.title
     return Reading(
-        tuple(rows),
-        tuple(columns),
-        tuple(axes),
-        tuple(prints[0]),
-        tuple(prints[1]),
-        both,
-        frozenset(named),
+        split.rows,
+        split.columns,
+        axes,
+        prints.rows,
+        prints.columns,
+        title,
+        named,
         max(cost, 0.0),
         min(known, _MOST_NAMED),
-        frozenset(around),
+        hinted,
+        split.numbers,
     )
-
-
-def _targets(prints: Sequence[Sequence[Printed | None]], said: Printed | None) -> list[Any]:
-    """What is printed where a column is named that is averaged or added up."""
-    every = [*(each for side in prints for each in side), said]
-    return [each for each in every if each is not None and each.target is not None]
-
-
-def _said_names(corner: Sequence[Sequence[str]], around: str, variables: Sequence[TableVariable]) -> set[str]:
-    """The columns that the corner or the title names."""
-    texts = {plain_text(text) for line in corner for text in line if text}
-    title = f" {' '.join(words_of(around))} "
-    return {
-        v.name
-        for v in variables
-        if v.plain in texts or (len(v.plain) > 1 and f" {' '.join(words_of(v.name))} " in title)
-    }
-
-
-def _corner_names(corner: Sequence[Sequence[str]], variables: Sequence[TableVariable]) -> frozenset[str]:
-    """The columns whose names stand in the corner."""
-    texts = {plain_text(text) for line in corner for text in line if text}
-    return frozenset(v.name for v in variables if v.plain in texts)
 
 
 def _total_lines(vectors: Sequence[Sequence[Shown]]) -> list[bool]:
@@ -256,7 +298,7 @@ def _roles(
     down: bool,
     totals: Sequence[bool],
     variables: Sequence[TableVariable],
-    said: set[str],
+    said: frozenset[str],
 ) -> list[_Role]:
     """What a line of labels may be."""
     texts = [cell.text for cell in labels]
@@ -303,54 +345,67 @@ def _axes(
     down: bool,
     totals: Sequence[bool],
     variables: Sequence[TableVariable],
-    said: set[str],
+    said: frozenset[str],
 ) -> list[_Role]:
     """The variables whose values these labels may be; some lines may say what is printed instead."""
-    matched: list[tuple[TableVariable, list[str], bool]] = []
-    for variable in variables:
-        fits = [label for label in inner if variable.holds(label) is not None]
-        rest = [label for label in inner if label not in fits]
-        # lines such as "% yes" beside the values
-        if not fits or (rest and (len(fits) < 2 or any(printed_of(r, variables) is None for r in rest))):
-            continue
-        masks = [variable.holds(label) for label in fits]
-        if any(
-            np.array_equal(a, b)
-            for k, a in enumerate(masks)
-            for b in masks[:k]
-            if a is not None and b is not None
-        ):
-            continue
-        named = any(variable.says_name(label) for label in fits)
-        matched.append((variable, fits, named))
-    explicit = {variable.name for variable, _, named in matched if named}
-    hinted = [v for v, _, _ in matched if v.name in said]
+    every = (_matched(variable, inner, variables) for variable in variables)
+    matched = [each for each in every if each is not None]
     roles = []
-    for variable, fits, named in matched:
-        if len(fits) == 1 and not named and label_number(fits[0]) is not None:
-            continue  # a number above or beside others is likelier one of them
-        if explicit and not named:
-            cost = _CONTRADICTED
-        elif named:
-            cost = 0.0
-        elif variable in hinted:
-            cost = log2(len(hinted))
-        else:
-            # what is asked about is likelier in a table than any other column
-            cost = 1.0 if variable.secret else 1.0 + log2(max(1, len(matched) - 1))
-            cost += 4.0 if hinted else 0.0
-        if len(fits) == 1 and not named:
-            cost += _SINGLE
-        lines = _lines(texts, fits, totals)
-        if lines is None:
-            continue
+    for each in matched:
+        lines = _lines(texts, each.labels, totals)
+        if lines is None or (each.single and label_number(each.labels[0]) is not None):
+            continue  # a single number above or beside others is likelier one of them
+        cost = _cost_of(each, matched, said) + (_SINGLE if each.single else 0.0)
         prints = tuple(
-            printed_of(text, variables) if text and text not in fits and not is_total(text) else None
+            None if not text or text in each.labels or is_total(text) else printed_of(text, variables)
             for text in texts
         )
-        axis = LabelAxis(variable, tuple(fits), lines, down, cost, named)
+        axis = LabelAxis(each.variable, each.labels, lines, down, cost, each.named)
         roles.append(_Role(axis, prints if any(prints) else None, cost=cost))
     return roles
+
+
+@dataclass(frozen=True, eq=False)
+class _Matched:
+    """A variable with the labels that are values of it, and whether one of them says its name."""
+
+    variable: TableVariable
+    labels: tuple[str, ...]
+    named: bool
+
+    @property
+    def single(self) -> bool:
+        """Whether it is a single label that might be anything."""
+        return len(self.labels) == 1 and not self.named
+
+
+def _matched(
+    variable: TableVariable, inner: Sequence[str], variables: Sequence[TableVariable]
+) -> _Matched | None:
+    """The labels that are values of a variable, if others say what is printed and no two mean the same."""
+    fits = tuple(label for label in inner if variable.holds(label) is not None)
+    rest = [label for label in inner if label not in fits]
+    # lines such as "% yes" beside the values
+    if not fits or (rest and (len(fits) < 2 or any(printed_of(r, variables) is None for r in rest))):
+        return None
+    masks = {mask.tobytes() for label in fits if (mask := variable.holds(label)) is not None}
+    if len(masks) < len(fits):
+        return None
+    return _Matched(variable, fits, any(variable.says_name(label) for label in fits))
+
+
+def _cost_of(one: _Matched, matched: Sequence[_Matched], said: frozenset[str]) -> float:
+    """How many bits it costs to take one of the variables that match."""
+    if one.named:
+        return 0.0
+    if any(each.named for each in matched):
+        return _CONTRADICTED
+    hinted = sum(each.variable.name in said for each in matched)
+    if one.variable.name in said:
+        return log2(hinted)
+    # what is asked about is likelier in a table than any other column
+    cost = 1.0 if one.variable.secret else 1.0 + log2(max(1, len(matched) - 1))
+    return cost + (4.0 if hinted else 0.0)
 
 
 def _lines(texts: Sequence[str], fits: Sequence[str], totals: Sequence[bool]) -> tuple[int, ...] | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -21,8 +21,8 @@ from tellall.outputs.output_folder import (
     PossibleMeaning,
     RecognisedOutput,
     Source,
-    not_read,
 )
+from tellall.outputs.printed_curves import RecognisedCurve, recognise_curve
 from tellall.outputs.read import read_outputs
 from tellall.outputs.releases import NoRelease, releases_of, speaks_of_secret
 from tellall.outputs.search import ACCEPTED, FittedTable, Found, SearchLimits, most_numbers, search
@@ -90,40 +90,51 @@ def recognise(
         raise invalid("people", "a Dataset with a secret", type(people).__name__, "Make one with ta.read.")
     read = _read(outputs)
     done = as_protections(protect)
+    given = dict(confirm or {})
+    _check_sources(read, given)
     limits = SearchLimits(seconds, done, _slack(done))
     variables = variables_of(people)
-    given = dict(confirm or {})
-    sources = [*(str(table.source) for table in read.tables), *(str(model.source) for model in read.models)]
-    for output in given:
-        if output not in sources:
-            advice = f"Outputs are {some_of(sources, 12)}." if sources else "There is none."
-            raise invalid("confirm", "about a table or model in the outputs", output, advice)
-    known_to = None if public is None else {people.public.names[people.public.position(n)] for n in public}
     tables = [part for table in read.tables for part in parts_of(table, variables)]
     recognised = [_recognise_table(table, people, variables, limits, given) for table in tables]
     recognised += [_of_model(model) for model in recognise_models(read.models, people)]
     recognised = [each.refused() if given.get(each.record.id) == 0 else each for each in recognised]
-    used = [name for each in recognised for name in each.known]
-    named = set(used) if known_to is None else known_to | set(used)
-    columns = tuple(name for name in people.public.names if name in named)
+    said = None if public is None else {people.public.names[people.public.position(n)] for n in public}
+    return _folder(recognised, read.skipped, people, said)
+
+
+def _check_sources(read: FoundOutputs, confirmed: Mapping[str, int]) -> None:
+    """Raises an error if something is said about an output that is not there."""
+    sources = [*(str(table.source) for table in read.tables), *(str(model.source) for model in read.models)]
+    for output in confirmed:
+        if output not in sources:
+            advice = f"Outputs are {some_of(sources, 12)}." if sources else "There is none."
+            raise invalid("confirm", "about a table or model in the outputs", output, advice)
+
+
+def _folder(
+    recognised: Sequence[_Recognised],
+    skipped: Sequence[NotDone],
+    people: Dataset,
+    said: set[str] | None,
+) -> OutputFolder:
+    """The outputs with their releases; ``said`` are the columns that an outsider knows, if that is said."""
+    names = people.public.names
+    used = {name for each in recognised for name in each.known}
+    columns = [name for name in names if name in used | (said or set())]
     view = replace(people, public=people.public.only(*columns))
     listed: list[RecognisedOutput] = []
-    releases: list[Release] = []
-    beside: list[NotDone] = []
+    releases = 0
     for each in recognised:
-        record, more = each.with_releases(view, done, len(releases))
-        releases += record.made
-        beside += more
-        listed.append(record)
-    known = columns if known_to is None else tuple(name for name in columns if name in known_to)
-    unknown = tuple(name for name in people.public.names if name not in known)
+        listed.append(each.with_releases(view, releases))
+        releases += len(listed[-1].made)
+    known = tuple(name for name in columns if said is None or name in said)
     return OutputFolder(
         tuple(listed),
-        (*read.skipped, *beside),
+        tuple(skipped),
         people.secret_name,
         people.meaning,
         known=known,
-        assumed_unknown=unknown,
+        assumed_unknown=tuple(name for name in names if name not in known),
     )
 
 
@@ -141,13 +152,18 @@ def _earlier(source: Source) -> Source:
     return replace(source, file=f"{source.file}{EARLIER}")
 
 
+Makes = Callable[[Dataset], tuple[list[Release], list[str]]]
+
+
 @dataclass(frozen=True, eq=False)
 class _Recognised:
-    """An output with what it is found to be, before the columns of all outputs are known."""
+    """An output with what it is found to be, before the columns of all outputs are known.
+
+    ``makes`` gives its releases about people, and why some of its numbers are none.
+    """
 
     record: RecognisedOutput
-    fitted: FittedTable | None = None
-    model: RecognisedModel | None = None
+    makes: Makes | None = None
 
     @property
     def known(self) -> tuple[str, ...]:
@@ -159,27 +175,20 @@ class _Recognised:
         open_again = replace(self.record, read=False, reason=_REFUSED, meanings=(), about_secret=None)
         return _Recognised(open_again)
 
-    def with_releases(
-        self, people: Dataset, declared: Sequence[Protection], start: int
-    ) -> tuple[RecognisedOutput, tuple[NotDone, ...]]:
-        """The record with its releases, or why there are none; and what in it is not attacked."""
-        record, made, beside = self.record, list[Release](), list[NotDone]()
-        if not record.read:
-            return record, ()
+    def with_releases(self, people: Dataset, start: int) -> RecognisedOutput:
+        """The record with its releases, or why there are none."""
+        record = self.record
+        if not record.read or self.makes is None:
+            return record
         try:
-            if self.model is not None:
-                made = [self.model.release(people)]
-            elif self.fitted is not None:
-                made, reasons = releases_of(self.fitted, people, declared)
-                if not made:
-                    raise NoRelease("; ".join(reasons))
-                beside = (
-                    [not_read(f"{record.source}, its other numbers", "; ".join(reasons))] if reasons else []
-                )
+            made, reasons = self.makes(people)
         except (NoRelease, TellallError) as reason:
-            return replace(record, read=False, reason=one_line(str(reason), 300)), ()
+            made, reasons = [], [str(reason)]
+        beside = one_line("; ".join(reasons), 300)
+        if not made:
+            return replace(record, read=False, reason=beside)
         places = tuple(range(start, start + len(made)))
-        return replace(record, made=tuple(made), releases=places), tuple(beside)
+        return replace(record, made=tuple(made), releases=places, beside=beside)
 
 
 def _read(outputs: Any) -> FoundOutputs:
@@ -202,21 +211,27 @@ def _table_of(frame: Any, name: str) -> FoundTable:
     if not hasattr(frame, "columns") or not hasattr(frame, "index"):
         rule = "a path, a pandas frame, or a list of frames"
         raise invalid("outputs", rule, type(frame).__name__)
-    index, columns = frame.index, frame.columns
-    sides, heads = index.nlevels, columns.nlevels
-    corner = [["" for _ in range(sides)] for _ in range(heads)]
+    heads = _head_lines(frame.columns, frame.index.names)
+    sides = frame.index.nlevels
+    labels = [[_label(label) for label in frame.index.get_level_values(place)] for place in range(sides)]
+    body = [[*(each[row] for each in labels), *frame.iloc[row].tolist()] for row in range(len(frame))]
+    cells = tuple(tuple(shown_of(value) for value in line) for line in (*heads, *body))
+    return FoundTable(Source(name), cells, heads=len(heads), sides=sides)
+
+
+def _head_lines(columns: Any, sides: Sequence[Any]) -> list[list[str]]:
+    """The header lines of a frame: a line for each level of its columns, and one for the index's names."""
+    lines = []
     for place, label in enumerate(columns.names):
-        corner[place][-1] = "" if label is None else str(label)
-    lines: list[list[Any]] = []
-    for place in range(heads):
-        lines.append([*corner[place], *(_label(label) for label in columns.get_level_values(place))])
-    if any(label is not None for label in index.names):
-        lines.append([*("" if n is None else str(n) for n in index.names), *[""] * len(columns)])
-    labels = [[_label(label) for label in index.get_level_values(place)] for place in range(sides)]
-    for row in range(len(frame)):
-        lines.append([*(each[row] for each in labels), *frame.iloc[row].tolist()])
-    cells = tuple(tuple(shown_of(value) for value in line) for line in lines)
-    return FoundTable(Source(name), cells, heads=len(lines) - len(frame), sides=sides)
+        corner = [*[""] * (len(sides) - 1), _name(label)]
+        lines.append([*corner, *map(_label, columns.get_level_values(place))])
+    if any(label is not None for label in sides):
+        lines.append([*map(_name, sides), *[""] * len(columns)])
+    return lines
+
+
+def _name(label: Any) -> str:
+    return "" if label is None else str(label)
 
 
 def _label(value: Any) -> str:
@@ -239,13 +254,19 @@ def _recognise_table(
     limits: SearchLimits,
     confirmed: Mapping[str, int],
 ) -> _Recognised:
+    curve = recognise_curve(table, people)
+    if curve is not None:
+        return _of_curve(curve)
     found = search(table, variables, people.n, limits)
     if not found.agreeing and not table.sure:
         other = table.with_decimal("," if table.decimal == "." else ".")
         again = search(other, variables, people.n, limits)
         if again.agreeing:
             table, found = other, again
-    return _judged(table, found, confirmed)
+    record, fitted = _judged(table, found, confirmed)
+    if fitted is None:
+        return _Recognised(record)
+    return _Recognised(record, lambda view: releases_of(fitted, view, limits.protect))
 
 
 def _is_sure(meaning: FittedTable) -> bool:
@@ -253,54 +274,56 @@ def _is_sure(meaning: FittedTable) -> bool:
     return meaning.sure >= ACCEPTED and (not meaning.where or meaning.filter_bits >= ACCEPTED)
 
 
-def _judged(table: FoundTable, found: Found, confirmed: Mapping[str, int]) -> _Recognised:
+def _judged(
+    table: FoundTable, found: Found, confirmed: Mapping[str, int]
+) -> tuple[RecognisedOutput, FittedTable | None]:
     """What a search comes to: accepted, to be confirmed, or the nearest explanation."""
     cells = tuple(tuple(cell.text for cell in line) for line in table.cells)
     plain = RecognisedOutput(table.source, cells=cells, marks=_marks(table, None))
     meanings = found.accepted
-    if meanings and found.nearest is not None and not _is_sure(meanings[0]):
-        # what explains a cell or two, and takes the others for labels, is no question to ask
-        explained = meanings[0].cells
-        if explained < most_numbers(table) and explained < found.nearest.agreeing[0]:
-            meanings = []
-    if not meanings:
-        if found.nearest is None:
-            words = "its labels match no columns of the people" if found.finished else "search not finished"
-            return _Recognised(replace(plain, reason=words))
-        near = found.nearest
-        words = nearest_of(near)
-        if not found.finished:
-            words = f"search not finished; {words}"
-        near_record = _described(plain, near, table)
-        return _Recognised(replace(near_record, read=False, reason=words, bits=0.0, about_secret=None))
+    if not meanings or _explains_little(meanings[0], found, table):
+        return _not_found(plain, found, table), None
     best = meanings[0]
-    sure = _is_sure(best)
-    speak = [_about_secret(one) for one in meanings]
     chosen = confirmed.get(str(table.source))
     listed = meanings[:_MOST_MEANINGS]
     if chosen is not None and not 0 <= chosen <= len(listed):
         raise invalid("confirm", f"a meaning of {table.source}, 1 to {len(listed)}, or 0", chosen)
+    record = _described(plain, listed[chosen - 1] if chosen else best, table)
     if chosen:
-        best = listed[chosen - 1]
-        record = _described(plain, best, table)
-        return _Recognised(record if record.read else replace(record, reason=_NOT_ABOUT_IT), best)
-    record = _described(plain, best, table)
-    if not any(speak) and sure:
-        about = replace(record, read=False, about_secret=False, reason=_NOT_ABOUT_IT)
-        return _Recognised(about, best)
+        about = record if record.read else replace(record, reason=_NOT_ABOUT_IT)
+        return about, listed[chosen - 1]
+    if _is_sure(best) and not any(map(_about_secret, meanings)):
+        return replace(record, read=False, about_secret=False, reason=_NOT_ABOUT_IT), None
+    if len(meanings) == 1 and _is_sure(best):
+        return record, best
+    words = f"it looks like {record.sentence}, and chance may do as much: right?"
     if len(meanings) > 1:
-        told = tuple(_meaning(number, one, best) for number, one in enumerate(listed, start=1))
-        more = len(meanings) - len(listed)
+        more = len(meanings) > len(listed)
         words = f"it may be {len(meanings)} things, and all agree: which is it?"
         words += f" The likeliest {len(listed)} are listed" if more else ""
-        asked = replace(record, read=False, reason=words, meanings=told, about_secret=None)
-        return _Recognised(asked)
-    if not sure:
-        words = f"it looks like {record.sentence}, and chance may do as much: right?"
-        told = (_meaning(1, best, best),)
-        asked = replace(record, read=False, reason=words, meanings=told, about_secret=None)
-        return _Recognised(asked)
-    return _Recognised(record, best)
+    told = tuple(_meaning(number, one, best) for number, one in enumerate(listed, start=1))
+    return replace(record, read=False, reason=words, meanings=told, about_secret=None), None
+
+
+def _explains_little(best: FittedTable, found: Found, table: FoundTable) -> bool:
+    """Whether a meaning that is not sure explains a cell or two and takes the others for labels.
+
+    That is no question to ask.
+    """
+    if found.nearest is None or _is_sure(best):
+        return False
+    return best.cells < most_numbers(table) and best.cells < found.nearest.agreeing[0]
+
+
+def _not_found(plain: RecognisedOutput, found: Found, table: FoundTable) -> RecognisedOutput:
+    """An output that agrees with nothing, with the nearest explanation."""
+    near = found.nearest
+    if near is None:
+        words = "its labels match no columns of the people" if found.finished else "search not finished"
+        return replace(plain, reason=words)
+    words = nearest_of(near) if found.finished else f"search not finished; {nearest_of(near)}"
+    record = _described(plain, near, table)
+    return replace(record, read=False, reason=words, bits=0.0, about_secret=None)
 
 
 def _meaning(number: int, fitted: FittedTable, first: FittedTable) -> PossibleMeaning:
@@ -369,4 +392,25 @@ def _of_model(model: RecognisedModel) -> _Recognised:
         about_secret=model.about_secret,
         bits=round(model.match.bits, 1),
     )
-    return _Recognised(record, model=model)
+    return _Recognised(record, lambda view: ([model.release(view)], []))
+
+
+def _of_curve(curve: RecognisedCurve) -> _Recognised:
+    """A printed survival curve with what it is found to be."""
+    said = not curve.reason
+    columns = tuple(filter(None, (curve.time, curve.event)))
+    record = RecognisedOutput(
+        curve.table.source,
+        sentence=curve.sentence,
+        kind="survival curve",
+        columns=columns,
+        columns_known=(curve.time,) if said else (),
+        agrees=curve.agrees,
+        read=said,
+        reason=curve.reason,
+        about_secret=curve.about_secret,
+        bits=round(curve.bits, 1),
+        cells=curve.table.texts,
+        marks=_marks(curve.table, None),
+    )
+    return _Recognised(record, lambda view: ([curve.release(view)], []))

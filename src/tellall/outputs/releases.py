@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tellall.core.amounts import list_of
 from tellall.core.errors import TellallError
 from tellall.outputs.recount import LabelAxis
 from tellall.outputs.search import FittedTable, PanelFit
@@ -27,6 +28,23 @@ __all__ = ["NoRelease", "hiding_of", "releases_of"]
 
 class NoRelease(Exception):
     """Why a recognised output is not attacked."""
+
+
+class OnlyRecognised(NoRelease):
+    """Numbers of a kind that is recognised and not attacked: what they are called, and of what."""
+
+    def __init__(self, measure: str, of_what: str = "") -> None:
+        super().__init__(measure, of_what)
+        self.measure = measure
+        self.of_what = of_what
+
+    def __str__(self) -> str:
+        return only_recognised([self.measure], self.of_what)
+
+
+def only_recognised(measures: Sequence[str], of_what: str) -> str:
+    """Why some numbers are not attacked, in words."""
+    return f"{list_of(measures)}{of_what} are recognised, and not attacked"
 
 
 @dataclass(frozen=True)
@@ -71,6 +89,7 @@ def releases_of(
     """The releases of a recognised table about these people, and why some of its numbers are none."""
     found: list[Release] = []
     reasons: list[str] = []
+    only: dict[str, list[str]] = {}
     counted = any(fit.measure.kind == "count" and speaks_of_secret(fitted, fit) for fit in fitted.fits)
     for fit in fitted.fits:
         if not speaks_of_secret(fitted, fit):
@@ -79,8 +98,11 @@ def releases_of(
             continue
         try:
             found += _of_fit(fitted, fit, people, declared)
+        except OnlyRecognised as reason:
+            only.setdefault(reason.of_what, []).append(reason.measure)
         except NoRelease as reason:
             reasons.append(str(reason))
+    reasons += [only_recognised(list(dict.fromkeys(words)), of_what) for of_what, words in only.items()]
     if fitted.left:
         reasons.append("some of its numbers were not computed again")
     return found, reasons
@@ -116,7 +138,7 @@ def _of_fit(
 ) -> list[Release]:
     measure, at = fit.measure, _secret_axis(fitted.axes)
     if _filtered_by_secret(fitted):
-        raise NoRelease("people chosen by the secret are recognised, and not attacked")
+        return _of_chosen(fitted, fit, people, declared)
     if measure.target is not None and measure.target.secret and at is not None:
         raise NoRelease(f"{measure.words} of the secret by itself")
     if measure.kind == "share" and measure.target is None and at is not None:
@@ -124,9 +146,27 @@ def _of_fit(
     if measure.target is not None and measure.target.secret:
         return [_of_target(fitted, fit, people, declared)]
     if measure.kind != "count" or at is None:
-        by = "" if at is None else " of another column by the secret"
-        raise NoRelease(f"{measure.words}{by} are recognised, and not attacked")
+        raise OnlyRecognised(measure.words, "" if at is None else " of another column by the secret")
     return _counts(fitted, fit, people, declared, at, fit.numbers, fit.expected.values)
+
+
+def _of_chosen(
+    fitted: FittedTable, fit: PanelFit, people: Dataset, declared: Sequence[Protection]
+) -> list[Release]:
+    """Counts of the people with one value of the secret: the cells of that value in a table by it."""
+    chosen = fitted.filter_by
+    assert chosen is not None
+    values = np.flatnonzero(chosen.values[:-1])
+    measure = fit.measure
+    if not people.levels or values.size != 1 or measure.target is not None:
+        raise OnlyRecognised(measure.words, " of people chosen by the secret")
+    shown, counts = fit.numbers, fit.expected.values
+    if measure.kind == "share":  # they stand for counts
+        counts = counts / fit.expected.grain
+        shown = np.where(fit.shown, counts, np.nan)
+    rows = np.arange(len(fit.panel.codes))
+    secret = np.full(rows.size, values[0], dtype=np.int64)
+    return _of_cells(fitted, fit, people, declared, (rows, secret), shown, counts, where="")
 
 
 def _no_totals(fitted: FittedTable, fit: PanelFit, at: int, people: Dataset) -> tuple[IntArray, IntArray]:
@@ -168,7 +208,7 @@ def _of_target(
     plain = people.levels == 2 and target.numbers is not None and target.numbers.tolist() == [0, 1]
     if measure.kind == "mean" and plain:
         return _printed(fitted, fit, people, declared, rows, others, nothing + 1, "rates")
-    raise NoRelease(f"{measure.words} of {target.name} are recognised, and not attacked")
+    raise OnlyRecognised(measure.words, f" of {target.name}")
 
 
 def _printed(
@@ -194,7 +234,7 @@ def _printed(
     statistic = PrintedCells(names, labels, cells, kind, people.levels)
     numbers = np.where(fit.shown, fit.numbers, np.nan)[rows]
     protect = list(declared) or _last_digit(fit)
-    return _checked(statistic, numbers, fit.expected.values[rows], fitted, people, protect)
+    return _checked(statistic, numbers, fit.expected.values[rows], fitted.where, people, protect)
 
 
 def _last_digit(fit: PanelFit) -> list[Protection]:
@@ -233,8 +273,22 @@ def _counts(
     counts: Array,
 ) -> list[Release]:
     """Counts under printed labels; totals that hold people without a label are tables of fewer columns."""
-    rows, secret = _no_totals(fitted, fit, at, people)
-    others = [place for place in range(len(fitted.axes)) if place != at]
+    return _of_cells(fitted, fit, people, declared, _no_totals(fitted, fit, at, people), shown, counts)
+
+
+def _of_cells(
+    fitted: FittedTable,
+    fit: PanelFit,
+    people: Dataset,
+    declared: Sequence[Protection],
+    cells: tuple[IntArray, IntArray],
+    shown: Array,
+    counts: Array,
+    where: str | None = None,
+) -> list[Release]:
+    """Counts of some cells, each with its value of the secret."""
+    rows, secret = cells
+    others = [place for place, axis in enumerate(fitted.axes) if not axis.variable.secret]
     numbers = np.where(fit.shown, shown, np.where(fit.hidden, np.nan, 0.0))[rows]
     codes = fit.panel.codes[rows][:, others]
     listed = all(_listed_only(fitted, place) for place in others)
@@ -249,9 +303,10 @@ def _counts(
         axes = [fitted.axes[others[k]] for k in used]
         names = [axis.variable.name for axis in axes]
         labels = [[_own_label(axis, label) for label in range(len(axis.labels))] for axis in axes]
-        cells = [(*codes[k, used].tolist(), int(secret[k])) for k in chosen]
-        statistic = CellCounts(names, labels, cells, people.levels)
-        found.append(_checked(statistic, numbers[chosen], counts[rows][chosen], fitted, people, protect))
+        listed_cells = [(*codes[k, used].tolist(), int(secret[k])) for k in chosen]
+        statistic = CellCounts(names, labels, listed_cells, people.levels)
+        whom = fitted.where if where is None else where
+        found.append(_checked(statistic, numbers[chosen], counts[rows][chosen], whom, people, protect))
     return found
 
 
@@ -259,12 +314,12 @@ def _checked(
     statistic: CellCounts | PrintedCells,
     numbers: Array,
     expected: Array,
-    fitted: FittedTable,
+    whom: str,
     people: Dataset,
     protect: Sequence[Protection],
 ) -> Release:
     """The release, if the statistic gives what was expected of these people."""
-    where = fitted.where or None
+    where = whom or None
     try:
         chosen = people_where(where, people.public)
         again = statistic.values(people if where is None else people.take(chosen))

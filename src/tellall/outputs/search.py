@@ -24,6 +24,7 @@ from tellall.outputs.recount import LabelAxis, Recount
 from tellall.outputs.statistic_words import NOT_RECOMPUTED
 from tellall.outputs.variables import Flags, TableVariable
 from tellall.people.codes import Array
+from tellall.protections.protection import Protection
 
 __all__ = ["ACCEPTED", "FittedTable", "Found", "PanelFit", "SearchLimits", "most_numbers", "search"]
 
@@ -42,7 +43,7 @@ class SearchLimits:
     """What a search may cost."""
 
     seconds: float = 20.0
-    protect: tuple[object, ...] = ()
+    protect: tuple[Protection, ...] = ()
     slack: float = 0.0  # by how much declared noise may move a number
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tellall.core.amounts import count_of
+from tellall.core.amounts import count_of, list_of
 from tellall.outputs.releases import hiding_of
 from tellall.outputs.search import FittedTable, PanelFit
 from tellall.statistics.cell_counts import TOTAL
@@ -18,26 +18,18 @@ def sentence_of(fitted: FittedTable) -> str:
     """What a table is, in a sentence without an end: "counts of ill by sex and age, rounded to 5"."""
     names = [axis.variable.name for axis in fitted.axes]
     secret = [axis.variable.name for axis in fitted.axes if axis.variable.secret]
-    parts = []
-    for fit in fitted.fits:
-        measure = fit.measure
-        words = measure.words
-        if measure.target is not None:
-            value = "" if measure.value is None else f" = {measure.target.texts[measure.value]}"
-            words += f" of {measure.target.name}{value}"
-        parts.append(words)
-    said = _listed(list(dict.fromkeys(parts))) or "a table"
+    said = list_of(_parts(fitted)) or "a table"
     target = any(fit.measure.target is not None for fit in fitted.fits)
     if secret and not target:
         said += f" of {secret[0]}"
         names = [name for name in names if name not in secret]
     if names:
-        said += f" by {_listed(names)}"
+        said += f" by {list_of(names)}"
     over = {tuple(sorted(fit.measure.over)) for fit in fitted.fits if fit.measure.kind == "share"} - {()}
     if len(over) == 1 and len(fitted.axes) > 1:
         (places,) = over
         inside = [axis.variable.name for at, axis in enumerate(fitted.axes) if at not in places]
-        said += f", of the people with each {_listed(inside)}" if inside else ", of all"
+        said += f", of the people with each {list_of(inside)}" if inside else ", of all"
     if fitted.where:
         said += f", for people with {fitted.where}"
     gone = _left_out(fitted)
@@ -46,8 +38,17 @@ def sentence_of(fitted: FittedTable) -> str:
     return ", ".join([said, *steps_of(fitted)])
 
 
-def _listed(words: list[str]) -> str:
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}" if words else ""
+def _parts(fitted: FittedTable) -> list[str]:
+    """What is shown: the kinds of number of each column, each column once."""
+    kinds: dict[str, list[str]] = {}
+    for fit in fitted.fits:
+        measure = fit.measure
+        column = ""
+        if measure.target is not None:
+            value = "" if measure.value is None else f" = {measure.target.texts[measure.value]}"
+            column = f" of {measure.target.name}{value}"
+        kinds.setdefault(column, []).append(measure.words)
+    return [f"{list_of(list(dict.fromkeys(words)))}{column}" for column, words in kinds.items()]
 
 
 def _left_out(fitted: FittedTable) -> str:

@@ -62,7 +62,8 @@ def state_of(one: RecognisedOutput) -> str:
 def words_of(one: RecognisedOutput) -> str:
     """What an output is, or why that is not known."""
     if one.read:
-        return one_line(one.sentence, 400)
+        beside = f"; not checked: {one_line(one.beside, 300)}" if one.beside else ""
+        return f"{one_line(one.sentence, 400)}{beside}"
     reason = one.reason or "not checked"
     if one.about_secret is False:
         return f"{one_line(one.sentence, 400)}; {reason}" if one.sentence else reason

@@ -66,7 +66,8 @@ def test_regressions_of_the_secret(people):
     assert releases["output_10"].statistic.loss == "probit"
     words = "a linear model of bmi on intercept, age agrees with the people and says nothing about sick"
     assert skipped["output_9"] == words
-    assert skipped["output_0"] == "it is not a table of sick"
+    # a table of ill, which is sick in other words: the people say so
+    assert np.array_equal(releases["output_0"].values, releases["output_0"].statistic.values(sick))
     assert not [name for name in skipped if "standard errors" in name]
 
 

@@ -229,3 +229,42 @@ def test_a_small_table_with_one_wrong_number_is_near_its_meaning_and_no_question
     assert not found.read
     assert not found.meanings
     assert found.reason.startswith("the nearest is counts of ill by sex: 1 of 4 cells differs by 2")
+
+
+def test_a_table_of_the_people_with_the_secret_is_attacked_as_counts_of_them(frame, people):
+    ill = frame[frame.ill == 1]
+    folder = ta.recognise(pd.crosstab(ill.region, ill.sex), people)
+    (found,) = folder.outputs
+    assert found.sentence == "counts by region and sex, for people with ill = 1"
+    assert found.read
+    (release,) = folder.releases
+    view = folder.people(people)
+    assert np.array_equal(release.statistic.values(view), release.values)
+    whole = ta.recognise(pd.crosstab([frame.region, frame.sex], frame.ill), people)
+    solved = [ta.reconstruct(one.releases, one.people(people).public) for one in (folder, whole)]
+    assert np.array_equal(solved[0].guess, solved[1].guess)  # the other counts follow from the public ones
+
+
+def test_means_of_people_with_the_secret_are_recognised_and_not_attacked(frame, people):
+    ill = frame[frame.ill == 1]
+    found = _one(ill.groupby("region").pay.mean().round(3).to_frame("pay"), people)
+    assert not found.read
+    assert found.about_secret
+    assert found.reason == "means of people chosen by the secret are recognised, and not attacked"
+
+
+def test_whole_numbers_that_add_up_to_100_may_be_percentages(frame, people):
+    table = (100 * pd.crosstab([frame.region, frame.sex], frame.drug, normalize="index")).round().astype(int)
+    table.iloc[:, 1] = 100 - table.iloc[:, 0]
+    found = _one(table, people)
+    assert found.kind == "percentages"
+    assert found.agrees == (12, 12)
+
+
+def test_what_explains_few_of_the_numbers_is_no_question(frame, people):
+    table = frame.groupby("sex").pay.agg(["mean", "count"]).round(2)
+    table.loc["f", "mean"] += 1
+    table["other"] = table["mean"] / 7
+    found = _one(table.rename_axis("group"), people)
+    assert not found.read
+    assert not found.meanings

@@ -228,6 +228,19 @@ class Audit(WithFigures):
         """The finding with the largest advantage; None where everything was skipped."""
         return max(self.found, key=lambda finding: finding.outcome.advantage, default=None)
 
+    @property
+    def answered(self) -> bool:
+        """Whether something was attacked, or found to say nothing about the secret."""
+        return self.worst is not None or self.verdict.word == "pass" or self._apart
+
+    @property
+    def _apart(self) -> bool:
+        """Whether some outputs were recognised, and none that was says anything about the secret."""
+        outputs = self.plan.outputs
+        if outputs is None or self.plan.releases:
+            return False
+        return any(one.about_secret is False and bool(one.sentence) for one in outputs.records)
+
     @cached_property
     def verdict(self) -> Verdict:
         """Pass, review or fail, with a sentence: never better than that of any set of releases.
@@ -248,6 +261,10 @@ class Audit(WithFigures):
         """The verdict by the attacks on people alone."""
         if self.plan.outputs is not None and not self.plan.releases and not self.not_checked:
             return Verdict(f"None of the outputs says anything about {self.data.secret}.")
+        if self._apart and not self.plan.forbidden:
+            said = f"No output that was recognised says anything about {self.data.secret}."
+            missing = f"Not attacked: {'; '.join(self.not_attacked)}."
+            return Verdict(f"{said} {missing}", (Reason("not-attacked", missing),))
         if self.plan.forbidden:
             said = f"The policy does not allow {', '.join(self.plan.forbidden)}."
             return Verdict(said, (Reason("policy", said),))

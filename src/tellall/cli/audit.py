@@ -223,7 +223,7 @@ def audit(
         found.append(run.judge(asked, plan, outputs, place, context, given.words))
     several = {"schema_version": VERSION, "document": "audits", "audits": [one.document for one in found]}
     emit(found[0].document if len(found) == 1 else several, as_json=as_json, out=None)
-    judged = [each.verdict.word for each in found if each.worst is not None or each.verdict.word == "pass"]
+    judged = [each.verdict.word for each in found if each.answered]
     if not judged:
         where = "" if plan is None else " in the plan"
         raise TellallError(f"nothing{where} could be attacked. {found[0].unattacked}")

@@ -28,6 +28,7 @@ from tellall.outputs.commands import Command, columns_of, condition_of, parse_co
 from tellall.outputs.crosstab import amounts_of_grid, release_of_grid
 from tellall.outputs.curves import curve_of_lines
 from tellall.outputs.grids import TOTALS, Grid, grid_of_rows
+from tellall.outputs.measures import CALLED
 from tellall.outputs.output_folder import NO_PART, Output, OutputFolder, errors_not_read, not_read
 from tellall.outputs.printed import TableContext, sort_values
 from tellall.outputs.recognise import recognise
@@ -49,6 +50,8 @@ _BIT = ("0", "1")
 _OTHERS = ("mean", "sum", "median", "std", "mode", "var", "min", "max")
 _LOSSES = {"OLS": "linear", "Logit": "logistic", "Poisson": "poisson", "Probit": "probit"}
 _MOST_OUTPUTS = 10_000
+_PICTURES = ("histogram", "pie chart", "survival plot")
+_PICTURE = "a picture: what it shows is not read"
 _SECONDS = 5.0  # for what an output is whose record does not say it
 _SUMMARIES = {"session_summary.json", "session_summary.csv"}
 _DECIMALS = 4  # of coefficients in a statsmodels summary
@@ -119,7 +122,10 @@ def read_acro(
                     skipped.append(not_read(name, one_line(str(error), 300), NO_PART))
                 else:
                     again = _recognised(entry, name, public, str(error))
-                    (outputs if isinstance(again, Output) else skipped).append(again)
+                    if isinstance(again, Output):
+                        outputs.append(again)
+                    else:
+                        skipped.append(again)
     assert known.secret is not None
     made_by = f"ACRO {one_line(document.get('version', 'of unknown version'), 40)}"
     return OutputFolder(
@@ -145,8 +151,8 @@ def _recognised(entry: _Entry, name: str, people: Any, reason: str) -> Output | 
         return not_read(name, one_line(said, 300), NO_PART)
     if len(one.made) == 1 and name == entry.id:
         return Output(name, one.made[0], entry.status, entry.command, tuple(paths))
-    said = one.beside or ("" if one.meanings or not one.agrees[0] else one.reason)
-    return not_read(name, one_line(said or reason, 300))
+    sure = 0 < one.agrees[0] == one.agrees[1] and not one.meanings
+    return not_read(name, one_line((one.reason if sure else "") or reason, 300))
 
 
 def shared_variable(folder: str | Path, names: Sequence[str]) -> str | None:
@@ -301,7 +307,7 @@ class _Entry:
         elif self.kind == "custom" and self._is_one_table():
             yield self.id, lambda: self.custom(known, threshold, where)
         else:
-            yield self.id, _refusal(f"outputs of type '{self.kind}' are not read")
+            yield self.id, _refusal(_PICTURE if self.kind in _PICTURES else f"a {self.kind}: not read")
 
     def grids(self, known: TableContext) -> list[tuple[str, Grid]]:
         """The table, split into one table for each statistic that it shows."""
@@ -362,7 +368,7 @@ class _Entry:
                 f"{found} agree with the people and say nothing about {known.secret}", self.dependent
             )
         if statistic not in _COUNTS:
-            raise InvalidInput(f"a table of {word}s, not of counts")
+            raise InvalidInput(f"a table of {CALLED.get(word, f'{word}s')}, not of counts")
         if known.secret not in about:
             raise InvalidInput(f"it is not a table of {known.secret}")
         changed = self.section("properties").get("mitigation", "none")

@@ -10,6 +10,7 @@ import numpy as np
 from tellall.core.errors import InvalidInput
 from tellall.linalg.operators.linear_operator import Array
 from tellall.outputs.grids import Grid
+from tellall.outputs.measures import CALLED
 from tellall.outputs.printed import TableContext, understand
 from tellall.people.dataset import Dataset, Public
 from tellall.statistics.estimators import Estimator
@@ -95,7 +96,7 @@ def agreeing_table(statistic: str, grid: Grid, people: TableContext, dependent: 
             inside &= (layers == code).any(axis=0)
         own = numbers[inside & ~np.isnan(numbers)]
         shown.append((value, _MEASURES[word](own) if own.size else float("nan")))
-    return f"{word}s of {dependent} by {names}" if _all_agree(shown) else ""
+    return f"{CALLED.get(word, f'{word}s')} of {dependent} by {names}" if _all_agree(shown) else ""
 
 
 def _all_agree(shown: Sequence[tuple[float, float]]) -> bool:

@@ -116,16 +116,23 @@ def _page(block: Sequence[_Line]) -> Page | None:
         return None
     bands = _joined(_bands(lines), lines, block[:heads])
     numbers = [band for band in bands if sum(_is_number(_in(line, band)) for line in lines) > len(lines) / 2]
-    if not numbers or len(bands) < 2 or numbers[-1] != bands[-1]:
+    if not numbers or len(bands) < 2 or numbers[-1] != bands[-1] or _is_said(lines, bands, numbers):
         return None
     cells = [_cells(line, bands) for line in block]
     # pandas has a line of its own for the names of the labels: there the header ends
     names = cells[heads - 1]
     sides = sum(map(bool, names))
-    of_pandas = heads > 1 and bool(body) and not any(names[sides:])
+    of_pandas = bool(body) and not block[heads - 1].numeric and not any(names[sides:])
     if of_pandas and len(bands) - len(numbers) <= sides < len(bands):
         return Page(cells, heads=heads, sides=sides, whole=True)
     return Page(cells, whole=True)
+
+
+def _is_said(lines: Sequence[_Line], bands: Sequence[Band], numbers: Sequence[Band]) -> bool:
+    """Whether these are sentences with numbers: behind one of them the same word stands in every line."""
+    behind = [band for band in bands if band not in numbers and band > numbers[0]]
+    words = [{_in(line, band) for line in lines} for band in behind]
+    return any(len(each) == 1 for each in words)
 
 
 def _bands(lines: Sequence[_Line]) -> list[Band]:
@@ -146,7 +153,8 @@ def _joined(bands: Sequence[Band], lines: Sequence[_Line], heads: Sequence[_Line
     for before, band in pairwise(bands):
         left, right = ([_in(line, one) for line in lines] for one in (before, band))
         near = band[0] - before[1] == 1
-        texts = not any(map(_is_number, (*left, *right))) and all(right)
+        texts = not any(map(_is_number, (*left, *right)))
+        texts = texts and all(first or not second for first, second in zip(left, right, strict=True))
         label = near and texts and not {before[0], band[0]} <= starts
         brackets = all(text.startswith("(") for text in right if text)
         if label or brackets:

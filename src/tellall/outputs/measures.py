@@ -17,11 +17,11 @@ from tellall.people.codes import Array, IntArray
 from tellall.people.printed_numbers import Shown
 from tellall.statistics.cell_counts import TOTAL
 
-__all__ = ["Expected", "Measure", "Panel", "evidence_of", "expected_of", "measures_of", "panels_of"]
+__all__ = ["CALLED", "Expected", "Measure", "Panel", "evidence_of", "expected_of", "measures_of", "panels_of"]
 
 _QUANTILES = {"min": 0.0, "q1": 0.25, "median": 0.5, "q3": 0.75, "max": 1.0}
 _OF_NUMBERS = ("mean", "std", "var", "sum", *_QUANTILES)
-_CALLED = {
+CALLED = {
     "count": "counts",
     "mean": "means",
     "sum": "sums",
@@ -68,7 +68,7 @@ class Measure:
         """What it is called: "counts", "percentages", "means"."""
         if self.kind == "share":
             return "percentages" if self.scale == 100 else "shares"
-        return _CALLED[self.kind]
+        return CALLED[self.kind]
 
     @property
     def identity(self) -> tuple[object, ...]:
@@ -155,7 +155,20 @@ class Panel:
         if self.kind not in ("share", "row share", "column share", "all share", ""):
             return False
         told = bool(self.kind) or self.percent or self.parts > 1
-        return self.largest <= 100.0 + 1e-9 and (told or not self.whole)
+        return self.largest <= 100.0 + 1e-9 and (told or not self.whole or self.adds_up)
+
+    @property
+    def adds_up(self) -> bool:
+        """Whether the numbers of every row, of every column, or all together come to 100, but for rounding."""
+        numbers, steps = self.values
+        inner = np.flatnonzero(self.inner & ~np.isnan(numbers))
+        for places in (self.rows[inner], self.columns[inner], np.zeros(inner.size)):
+            _, lines, sizes = np.unique(places, return_inverse=True, return_counts=True)
+            sums = np.bincount(lines, weights=numbers[inner])
+            room = np.bincount(lines, weights=steps[inner]) / 2
+            if inner.size and (sizes > 1).all() and (np.abs(sums - 100) <= room).all():
+                return True
+        return False
 
     @property
     def cost_of_share(self) -> float:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tellall.core.amounts import some_of
+from tellall.core.amounts import count_of, some_of
 from tellall.core.errors import TellallError, invalid
 from tellall.core.not_done import NotDone
 from tellall.core.text import one_line
@@ -310,14 +310,19 @@ def _explains_little(best: FittedTable, found: Found, table: FoundTable) -> bool
 
     That is no question to ask.
     """
-    if found.nearest is None or _is_sure(best):
+    if _is_sure(best) or best.cells >= most_numbers(table):
         return False
-    return best.cells < most_numbers(table) and best.cells < found.nearest.agreeing[0]
+    nearest = 0 if found.nearest is None else found.nearest.agreeing[0]
+    return best.cells < nearest or 2 * best.cells <= most_numbers(table)
 
 
 def _not_found(plain: RecognisedOutput, found: Found, table: FoundTable) -> RecognisedOutput:
     """An output that agrees with nothing, with the nearest explanation."""
     near = found.nearest
+    if near is None and found.agreeing:
+        best = found.agreeing[0]
+        said = f"{best.cells} of {count_of(most_numbers(table), 'number')}"
+        return replace(plain, reason=f"only {said} may be {sentence_of(best)}")
     if near is None:
         words = "its labels match no columns of the people" if found.finished else "search not finished"
         return replace(plain, reason=words)

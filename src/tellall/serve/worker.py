@@ -167,7 +167,7 @@ def _run(case: Case, notes: _Notes) -> None:
         judged=lambda judged: _keep(case, judged, version),
         stage=notes.stage,
     )
-    if found.worst is None and found.verdict.word != "pass":
+    if not found.answered:
         raise InvalidInput(f"Nothing in the plan could be attacked. {found.unattacked}")
     if found.verdict.word != "pass" and not plan.forbidden:  # no change helps where the rules forbid
         places = places_of(people, found.plan)

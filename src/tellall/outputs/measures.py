@@ -159,7 +159,7 @@ class Panel:
 
     @property
     def adds_up(self) -> bool:
-        """Whether the numbers of every row, of every column, or all together come to 100, but for rounding."""
+        """Whether the numbers of every row, every column, or all together come to 100, but for rounding."""
         numbers, steps = self.values
         inner = np.flatnonzero(self.inner & ~np.isnan(numbers))
         for places in (self.rows[inner], self.columns[inner], np.zeros(inner.size)):

@@ -33,7 +33,7 @@ _NAMED = 20  # --reveal names the people by whom two releases differ, if there a
 
 def audit(
     dataset: Dataset,
-    plan: Plan | OutputFolder | Mapping[str, Any] | str | Path,
+    plan: Plan | OutputFolder | Mapping[str, object] | str | Path,
     progress: Progress | None = None,
     *,
     processes: int = 1,
@@ -188,7 +188,7 @@ def _of_file(dataset: Dataset, one: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _as_plan(plan: Plan | OutputFolder | Mapping[str, Any] | str | Path) -> Plan:
+def _as_plan(plan: Plan | OutputFolder | Mapping[str, object] | str | Path) -> Plan:
     if isinstance(plan, Plan):
         return plan
     if isinstance(plan, OutputFolder):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,7 @@ from tellall.core.amounts import count_of
 from tellall.core.checkpoint import Checkpoint, checkpoint_key
 from tellall.core.errors import InvalidInput, NoAnswer, TellallError, TooLittlePower, invalid
 from tellall.core.jobs import Workers, run
+from tellall.core.not_done import NotDone
 from tellall.core.tasks import Failed, Task
 from tellall.core.work import Parts, Progress
 from tellall.evidence.query import Asked, as_query
@@ -35,7 +36,14 @@ from tellall.people.dataset import Dataset
 from tellall.protections.protection import Protection
 from tellall.release import catalogue
 
-__all__ = ["NoOwnAnswer", "audit_areas", "count_unanswered", "each_area", "named_in_areas", "nothing_found"]
+__all__ = [
+    "audit_areas",
+    "count_unanswered",
+    "each_area",
+    "named_in_areas",
+    "nothing_found",
+    "unanswered",
+]
 
 
 def audit_areas(
@@ -220,7 +228,7 @@ def _constant(area: Area) -> bool:
 
 # What sweeps and calibrations by area share.
 
-_WORDS = {
+_WORDS = {  # by the code of the reason
     "people": "with too few people to tell",
     "secret": "where everybody has the same secret",
     "limit": "where no scale keeps the limits",
@@ -228,25 +236,18 @@ _WORDS = {
 }
 
 
-@dataclass(frozen=True)
-class NoOwnAnswer:
-    """Why an area has no answer of its own.
-
-    ``kind`` is "people" (too few to tell), "secret" (everybody has the same), "limit" (no scale keeps the
-    limits) or "other".
-    """
-
-    kind: str
-    reason: str
+def unanswered(code: str, reason: str) -> NotDone:
+    """Why an area has no answer of its own, by a code of `_WORDS`."""
+    return NotDone("", reason, "measure", code)
 
 
-def few_people(area: Area) -> NoOwnAnswer | None:
+def few_people(area: Area) -> NotDone | None:
     """Why an area with too few people for a baseline has no answer; None if it has enough."""
     reason = too_small(area)
-    return None if reason is None else NoOwnAnswer("people", reason)
+    return None if reason is None else unanswered("people", reason)
 
 
-def same_secret(area: Area) -> NoOwnAnswer | None:
+def same_secret(area: Area) -> NotDone | None:
     """Why an area where everybody has the same secret has no answer; None if they differ.
 
     Guessing the most common value is right about everybody there, so no attack gains anything, and a search
@@ -255,18 +256,18 @@ def same_secret(area: Area) -> NoOwnAnswer | None:
     if not _constant(area):
         return None
     text = "everybody has the same secret: no attack gains anything, so no noise can be found"
-    return NoOwnAnswer("secret", text)
+    return unanswered("secret", text)
 
 
-def count_unanswered(missing: Sequence[NoOwnAnswer]) -> str:
+def count_unanswered(missing: Sequence[NotDone]) -> str:
     """How many areas have no answer, and why, as part of a sentence.
 
     Examples
     --------
-    >>> count_unanswered([NoOwnAnswer("people", "..."), NoOwnAnswer("secret", "...")])
+    >>> count_unanswered([unanswered("people", "..."), unanswered("secret", "...")])
     '2 areas, 1 with too few people to tell, 1 where everybody has the same secret'
     """
-    counts = {kind: sum(one.kind == kind for one in missing) for kind in _WORDS}
+    counts = {kind: sum(one.code == kind for one in missing) for kind in _WORDS}
     present = [kind for kind, count in counts.items() if count]
     parts = [f"{counts[kind]:,} {_WORDS[kind]}" for kind in present]
     if len(present) == 1:
@@ -274,14 +275,14 @@ def count_unanswered(missing: Sequence[NoOwnAnswer]) -> str:
     return f"{count_of(len(missing), 'area')}, {', '.join(parts)}"
 
 
-def nothing_found(by: str, missing: Sequence[tuple[int, NoOwnAnswer]]) -> InvalidInput:
+def nothing_found(by: str, missing: Sequence[tuple[int, NotDone]]) -> InvalidInput:
     """The error when no area has an answer; ``missing`` has the people and the reason of each.
 
     Errors in the question itself come first.
     """
-    wrong = [pair for pair in missing if pair[1].kind == "other"]
+    wrong = [pair for pair in missing if pair[1].code == "other"]
     people, lack = max(wrong or missing, key=lambda pair: pair[0])
-    unkept = any(one.kind == "limit" for _, one in missing)
+    unkept = any(one.code == "limit" for _, one in missing)
     error = InvalidInput if wrong else NoAnswer if unkept else TooLittlePower
     return error(
         f"No area by {by} has an answer ({count_unanswered([one for _, one in missing])}); "
@@ -305,13 +306,13 @@ def each_area(
     areas: Sequence[Area],
     statistic: Asked,
     seed: int,
-    options: Mapping[str, Any],
+    options: Mapping[str, object],
     workers: Workers,
     work: str | Path | None,
     progress: Progress | None,
     *,
     parse: Callable[[dict[str, Any]], Any],
-    unanswerable: Callable[[Area], NoOwnAnswer | None] = few_people,
+    unanswerable: Callable[[Area], NotDone | None] = few_people,
 ) -> list[tuple[Area, Any]]:
     """Each area with what the function made of it, or why it made nothing.
 
@@ -334,7 +335,7 @@ def each_area(
     with nullcontext() if work is None else Checkpoint.in_folder(work) as kept:
         for one in run(function, tasks, workers=workers, checkpoint=kept, parse=parse, progress=progress):
             found[indices[one.index]] = (
-                NoOwnAnswer("other", one.reason) if isinstance(one, Failed) else one.piece
+                unanswered("other", one.reason) if isinstance(one, Failed) else one.piece
             )
         if kept is not None:
             kept.prune(task.key for task in tasks if task.key is not None)
@@ -342,12 +343,14 @@ def each_area(
 
 
 def _study_payload(
-    area: Area, statistic: Asked, seed: int, options: Mapping[str, Any]
+    area: Area, statistic: Asked, seed: int, options: Mapping[str, object]
 ) -> tuple[Dataset, Asked, int, Mapping[str, Any]]:
     return area.dataset, statistic, seed, options
 
 
-def _study_key(what: str, area: Area, statistic: Asked, seed: int, options: Mapping[str, Any]) -> str | None:
+def _study_key(
+    what: str, area: Area, statistic: Asked, seed: int, options: Mapping[str, object]
+) -> str | None:
     """The hash of everything that decides an area's numbers; None if the user's own code does."""
     try:
         chosen = {name: _plain(value) for name, value in options.items()}
@@ -357,7 +360,7 @@ def _study_key(what: str, area: Area, statistic: Asked, seed: int, options: Mapp
         return None
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:
     if isinstance(value, type):
         if value not in catalogue.kinds("protection").values():
             raise TypeError(value.__name__)

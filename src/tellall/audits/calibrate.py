@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from tellall.audits.families import Family, as_family, least_scale
 from tellall.audits.kept_trials import OUTCOMES, Attempt, kept_trials
@@ -147,7 +147,7 @@ class Calibration(Record):
 def calibrate(
     dataset: Dataset,
     statistic: Asked,
-    family: Any,
+    family: object,
     max_advantage: float,
     *,
     exposed_limit: int | None = 0,

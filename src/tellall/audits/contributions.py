@@ -115,7 +115,7 @@ def _attacked(
     return together(outcomes), masks
 
 
-def _identity(work: tuple[tuple[Planned, ...], int, str, Limits]) -> list[Any] | None:
+def _identity(work: tuple[tuple[Planned, ...], int, str, Limits]) -> list[object] | None:
     """What decides the answer to a piece, as plain data; None if own classes do."""
     releases, seed, decoder, limits = work
     known = planned_identity(releases)

@@ -167,7 +167,7 @@ class AuditDocument(Record):
         return any(one.summary.real for one in self.findings if one.summary is not None)
 
 
-def read_audit(given: str | Mapping[str, Any]) -> AuditDocument:
+def read_audit(given: str | Mapping[str, object]) -> AuditDocument:
     """The audit that was written, from the content of ``audit.json``."""
     return read(AuditDocument, given, what="audit")
 

@@ -143,7 +143,7 @@ _SPECIAL: dict[type, Family] = {
 }
 
 
-def as_family(family: Any) -> Family:
+def as_family(family: object) -> Family:
     """The family of a class (or its name), or of a function from a scale to a protection.
 
     Notes

@@ -21,7 +21,7 @@ from tellall.audits.verdict import JudgedArea, Limits, Verdict, Word, area_name,
 from tellall.core.amounts import count_of
 from tellall.core.not_done import NotDone
 from tellall.core.reasons import Reason
-from tellall.core.records import ALWAYS, Meaning, Record
+from tellall.core.records import ALWAYS, Meaning, Record, same_fields
 from tellall.core.text import no_formula
 
 __all__ = [
@@ -102,16 +102,13 @@ class DecoderFound(Counted):
     @classmethod
     def of(cls, found: Outcome, limits: Limits) -> DecoderFound:
         """What the decoder of an outcome found."""
-        return cls(
+        return same_fields(
+            cls,
+            found,
             decoder=found.asked,
             chose=found.decoder,
-            accuracy=found.accuracy,
-            advantage=found.advantage,
-            interval=found.interval,
             status=str(found.status),
-            status_codes=found.status_codes,
             reliability=merge_bins(found.reliability),
-            survives=found.survives,
             **counts_of(found, limits.count),
         )
 
@@ -325,17 +322,13 @@ class AreaFinding(CountedInAreas):
     @classmethod
     def of(cls, name: str, found: Outcome, sensitive: Callable[[Counts], float]) -> AreaFinding:
         """The row of an outcome, everything counted; see `area_table` for what may be told."""
-        return cls(
+        return same_fields(
+            cls,
+            found,
             name=name,
-            accuracy=found.accuracy,
-            baseline=found.baseline,
+            outcome="found",
             baseline_accuracy=found.baselines[found.baseline],
-            advantage=found.advantage,
-            interval=found.interval,
-            named=found.named,
-            named_right=found.named_right,
             status=str(found.status),
-            status_codes=found.status_codes,
             **counts_of(found, sensitive, areas=True),
         )
 

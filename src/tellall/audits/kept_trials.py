@@ -38,7 +38,7 @@ def kept_trials(work: str | Path | None, people: Dataset) -> Iterator[Kept | Non
         yield Kept(checkpoint, fingerprint(people))
 
 
-def _identity(attempt: Attempt) -> list[Any] | None:
+def _identity(attempt: Attempt) -> list[object] | None:
     """What decides the outcomes, as plain data; None if own classes do."""
     trial, setting = attempt.trial, attempt.trial.setting
     (planned,) = trial.releases

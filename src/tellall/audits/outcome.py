@@ -133,11 +133,11 @@ def _first(values: Sequence[_Value]) -> _Value:
     return values[0]
 
 
-def _none(_: Sequence[Any]) -> None:
+def _none(_: Sequence[object]) -> None:
     """Not known of several areas together."""
 
 
-def _nothing(_: Sequence[Any]) -> tuple[Any, ...]:
+def _nothing(_: Sequence[object]) -> tuple[object, ...]:
     return ()
 
 
@@ -163,13 +163,13 @@ def _wrong(values: Sequence[int | None]) -> tuple[int, ...]:
 
 
 def _by_level(
-    merge: Callable[[Sequence[Any]], Counts], values: Sequence[Mapping[str, Any]]
+    merge: Callable[[Sequence[object]], Counts], values: Sequence[Mapping[str, object]]
 ) -> dict[str, Counts]:
     return {level: merge([one[level] for one in values]) for level in values[0]}
 
 
 def _by_point(
-    merge: Callable[[Sequence[Any]], float], values: Sequence[tuple[tuple[float, float], ...]]
+    merge: Callable[[Sequence[object]], float], values: Sequence[tuple[tuple[float, float], ...]]
 ) -> tuple[tuple[float, float], ...]:
     return tuple((same[0][0], merge([count for _, count in same])) for same in zip(*values, strict=True))
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any
 
 from tellall.attack.prove.proof import EFFORT
 from tellall.audits.advised import Remedy, TriedChange
@@ -161,7 +160,7 @@ class _Piece:
 _Judged = tuple[int, str, Verdict]  # a draw, the decoder that attacked it, and the verdict
 
 
-def _identity(piece: _Piece) -> list[Any] | None:
+def _identity(piece: _Piece) -> list[object] | None:
     """What decides the verdicts of a piece, as plain data; None if own classes do."""
     sets = [planned_identity(releases) for releases in piece.sets]
     if None in sets:

@@ -241,7 +241,7 @@ def sweep_plan(
 def calibrate_plan(
     plan: Plan,
     people: Dataset,
-    family: Any,
+    family: object,
     max_advantage: float,
     *,
     processes: int = 1,

@@ -6,22 +6,22 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from tellall.audits.by_area import (
-    NoOwnAnswer,
     areas_of,
     count_unanswered,
     each_area,
     few_people,
     nothing_found,
     same_secret,
+    unanswered,
 )
 from tellall.audits.calibrate import NO_GUARANTEE, Calibration, calibrate
 from tellall.audits.families import as_family
 from tellall.audits.measures.counts import People
 from tellall.audits.measures.disclosure import told_of_areas
-from tellall.audits.outcome import Outcome, add_up
+from tellall.audits.outcome import Outcome, Told, add_up
 from tellall.audits.plans.attacker import INSIDER, Attacker
 from tellall.audits.sweep import Sweep, SweepRow, Word, marked, rows_of, sweep
 from tellall.audits.trial import seed_of
@@ -29,7 +29,8 @@ from tellall.audits.verdict import Limits, area_name, sensitive_codes
 from tellall.core.amounts import amount, count_of, counted, digits, points
 from tellall.core.errors import NoAnswer, TooLittlePower
 from tellall.core.jobs import Workers
-from tellall.core.records import IF_KNOWN, NOT_WRITTEN, Meaning, Record, read
+from tellall.core.not_done import NotDone
+from tellall.core.records import IF_KNOWN, NOT_WRITTEN, Meaning, Record, read, same_fields
 from tellall.core.work import Progress, halves
 from tellall.evidence.query import Asked
 from tellall.people.areas import Area
@@ -46,11 +47,6 @@ __all__ = [
     "calibrate_areas",
     "not_enough",
     "sweep_areas",
-]
-
-Told = Annotated[
-    People | Literal["under 5", "withheld"],
-    Meaning("People of an area, as far as that and the numbers of other areas name nobody."),
 ]
 
 
@@ -121,18 +117,7 @@ class AreaAnswer(Record):
     @classmethod
     def of(cls, found: Calibration) -> AreaAnswer:
         """What a calibration says."""
-        return cls(
-            found.scale,
-            found.done,
-            found.decoder,
-            found.accuracy,
-            found.baseline,
-            found.baseline_accuracy,
-            found.advantage,
-            found.interval,
-            found.loss,
-            found.evaluations,
-        )
+        return same_fields(cls, found, protection=found.done)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -171,7 +156,7 @@ class AreaCalibration(Record):
     warnings: tuple[str, ...]
     areas: Annotated[tuple[CalibratedArea, ...], Meaning("Areas that need most noise come first.")]
     swept: Annotated[AreaSweep | None, NOT_WRITTEN] = None
-    missing: Annotated[tuple[NoOwnAnswer, ...], NOT_WRITTEN] = ()
+    missing: Annotated[tuple[NotDone, ...], NOT_WRITTEN] = ()
 
     @property
     def enough(self) -> bool:
@@ -212,7 +197,7 @@ class AreaCalibration(Record):
 def sweep_areas(
     dataset: Dataset,
     statistic: Asked,
-    protections: Any,
+    protections: object,
     *,
     by: str,
     scales: Sequence[float] | None = None,
@@ -280,7 +265,7 @@ def sweep_areas(
     )
     swept = _told([_swept(area, seed, piece) for area, piece in found])
     if all(area.sweep is None for area in swept):
-        raise nothing_found(by, [(area.n, why) for area, why in found if isinstance(why, NoOwnAnswer)])
+        raise nothing_found(by, [(area.n, why) for area, why in found if isinstance(why, NotDone)])
     limits = Limits(limit, exposed_limit, codes)
     return _sweep_of_all(by, _worst_first(swept), [area.sweep for area in swept if area.sweep], seed, limits)
 
@@ -288,7 +273,7 @@ def sweep_areas(
 def calibrate_areas(
     dataset: Dataset,
     statistic: Asked,
-    family: Any,
+    family: object,
     max_advantage: float,
     *,
     by: str,
@@ -354,7 +339,7 @@ def calibrate_areas(
         unanswerable=lambda area: few_people(area) or same_secret(area),
     )
     answers = [_calibrated(area, seed, piece) for area, piece in found]
-    missing = [(area.n, why) for area, why in found if isinstance(why, NoOwnAnswer)]
+    missing = [(area.n, why) for area, why in found if isinstance(why, NotDone)]
     answered = [area.answer for area in answers if area.answer is not None]
     if not answered:
         raise nothing_found(by, missing)
@@ -423,14 +408,14 @@ def not_enough(found: AreaCalibration) -> str:
     )
 
 
-def _swept(area: Area, seed: int, piece: Sweep | NoOwnAnswer) -> SweptArea:
-    reason, sweep = (piece.reason, None) if isinstance(piece, NoOwnAnswer) else (None, piece)
+def _swept(area: Area, seed: int, piece: Sweep | NotDone) -> SweptArea:
+    reason, sweep = (piece.reason, None) if isinstance(piece, NotDone) else (None, piece)
     return SweptArea(name=area.name, people=area.n, seed=area.seed(seed), reason=reason, sweep=sweep)
 
 
-def _calibrated(area: Area, seed: int, piece: Calibration | NoOwnAnswer) -> CalibratedArea:
+def _calibrated(area: Area, seed: int, piece: Calibration | NotDone) -> CalibratedArea:
     known = CalibratedArea(name=area.name, people=area.n, seed=area.seed(seed))
-    if isinstance(piece, NoOwnAnswer):
+    if isinstance(piece, NotDone):
         return replace(known, reason=piece.reason)
     return replace(known, answer=AreaAnswer.of(piece), calibration=piece)
 
@@ -447,26 +432,15 @@ def _told(areas: Sequence[SweptArea]) -> list[SweptArea]:
     ]
     told = told_of_areas([area.people for area in areas], counts, ("which",), ("exposed", "learnt"))
     return [
-        replace(area, rows=tuple(_area_row(row, said) for row, said in zip(rows, words, strict=True)))
+        replace(
+            area,
+            rows=tuple(
+                same_fields(AreaRow, row, exposed=said["exposed"], learnt=said["learnt"])
+                for row, said in zip(rows, words, strict=True)
+            ),
+        )
         for area, rows, words in zip(areas, exact, told, strict=True)
     ]
-
-
-def _area_row(row: SweepRow, told: Mapping[str, Any]) -> AreaRow:
-    return AreaRow(
-        protection=row.protection,
-        decoder=row.decoder,
-        accuracy=row.accuracy,
-        baseline=row.baseline,
-        baseline_accuracy=row.baseline_accuracy,
-        advantage=row.advantage,
-        low=row.low,
-        high=row.high,
-        exposed=told["exposed"],
-        learnt=told["learnt"],
-        loss=row.loss,
-        verdict=row.verdict,
-    )
 
 
 def _sweep_area(payload: tuple[Dataset, Asked, int, Mapping[str, Any]]) -> dict[str, Any]:
@@ -481,15 +455,15 @@ def _calibrate_area(payload: tuple[Dataset, Asked, int, Mapping[str, Any]]) -> d
     try:
         return calibrate(dataset, statistic, rng=seed, **options).as_json()
     except TooLittlePower as error:
-        return {"kind": "people", "unanswered": str(error)}
+        return {"code": "people", "unanswered": str(error)}
     except NoAnswer as error:
-        return {"kind": "limit", "unanswered": str(error)}
+        return {"code": "limit", "unanswered": str(error)}
 
 
-def _parsed_answer(piece: dict[str, Any]) -> Calibration | NoOwnAnswer:
+def _parsed_answer(piece: dict[str, Any]) -> Calibration | NotDone:
     """An area's calibration, or why it has none; a piece that is neither is refused."""
     if "unanswered" in piece:
-        return NoOwnAnswer(str(piece["kind"]), str(piece["unanswered"]))
+        return unanswered(str(piece["code"]), str(piece["unanswered"]))
     return read(Calibration, piece, what="calibration")
 
 
@@ -552,7 +526,7 @@ def _worst_first(areas: Sequence[SweptArea]) -> tuple[SweptArea, ...]:
     would come first, where luck is largest.
     """
 
-    def rank(area: SweptArea) -> tuple[Any, ...]:
+    def rank(area: SweptArea) -> tuple[object, ...]:
         if area.sweep is None:
             return (1, 0.0, 0.0, area.name)
         worst = max(area.sweep.rows, key=lambda row: (row.advantage, row.low))

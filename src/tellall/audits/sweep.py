@@ -205,7 +205,7 @@ class Sweep(Record, WithFigures):
 def sweep(
     dataset: Dataset,
     statistic: Asked,
-    protections: Any,
+    protections: object,
     *,
     scales: Sequence[float] | None = None,
     repeats: int = 10,
@@ -451,7 +451,7 @@ def _member(family: Family, scale: float) -> _Choice:
     return _Choice(named if scale else "exact", scale, made)
 
 
-def _is_family(one: Any) -> bool:
+def _is_family(one: object) -> bool:
     if isinstance(one, str | type | Family):
         return True
     return callable(one) and not isinstance(one, Protection)
@@ -509,7 +509,7 @@ def _std(trial: Trial) -> float:
     return law.std if law.known else math.nan
 
 
-def _flat(row: SweepRow) -> dict[str, Any]:
+def _flat(row: SweepRow) -> dict[str, object]:
     """A row as a table of text has it: codes in one cell."""
     return {**row.as_json(), "codes": " ".join(row.codes)}
 

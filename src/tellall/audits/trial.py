@@ -140,7 +140,7 @@ class Planned:
             plain["published"] = sha256(self.given.values.tobytes()).hexdigest()
         return plain
 
-    def identity(self, count: int | None = None) -> list[Any] | None:
+    def identity(self, count: int | None = None) -> list[object] | None:
         """What decides the values with the first ``count`` protections, or all; plain data for a hash.
 
         None if classes from outside tellall do, whose code may change. Cell keys are in it, so it must never

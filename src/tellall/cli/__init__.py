@@ -334,7 +334,7 @@ def _mistake(error: Any) -> str:
     return f"{name} {rule}{_typed(error)}" if count else f"{name}: {rule}"
 
 
-def _one_line(text: Any) -> str:
+def _one_line(text: object) -> str:
     return " ".join(str(text).split()).rstrip(".")
 
 

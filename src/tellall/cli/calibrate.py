@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -20,15 +19,7 @@ from tellall.cli.options import (
     PlanFile,
     PlanSeed,
     Quiet,
-    check_page,
-    kept_for,
-    only_writer,
-    reading,
     say,
-    study_command,
-    tell_assumed,
-    watching,
-    write_study,
 )
 from tellall.core.errors import invalid
 from tellall.core.exits import UNSETTLED
@@ -103,15 +94,14 @@ def calibrate(
     or exposes more of them than the plan's exposed_limit. tellall --help has the others.
     """
     from tellall.audits.families import as_family
-    from tellall.audits.plans.asked import How, plan_asked
-    from tellall.audits.plans.plan_files import read_people
+    from tellall.audits.plans.asked import How
     from tellall.audits.studies import CalibrationFound
+    from tellall.cli.studied import Study
     from tellall.report.study_page import render_calibration
-    from tellall.report.terminal import PlainConsole, talk_console
 
-    check_page(out)
-    talk, page = talk_console(quiet=quiet), PlainConsole(quiet=as_json or quiet)
-    chosen = plan_asked(plan, How(data, seed, drop_gaps, kind), talk.print)
+    how = How(data, seed, drop_gaps, kind)
+    study = Study.of("calibrate", plan, how, out, as_json=as_json, quiet=quiet)
+    chosen = study.plan
     limit = chosen.limit if max_advantage is None else max_advantage
     searched = as_family(family)
     if chosen.by is None and cluster is not None:
@@ -121,36 +111,25 @@ def calibrate(
     promises = {name: most for name, most in promises.items() if most is not None}
     if promises and chosen.by is not None:
         raise invalid("--promised-advantage or --promised-tpr", "left out with areas (by)", chosen.by)
-    people = read_people(chosen, data)
-    chosen.check(people)
+    people = study.people
     if not people.levels and max_advantage is None:
         raise invalid("--max-advantage", f"given, in the unit of {people.secret_name}", "nothing")
-    context.with_resource(only_writer(out))
-    asked = ["--max-advantage", f"{limit:g}", "--family", family, "--draws", str(draws)]
+    typed = ["--max-advantage", f"{limit:g}", "--family", family, "--draws", str(draws)]
     for name, most in promises.items():
-        asked += [f"--{name.replace('_', '-')}", f"{most:g}"]
-    asked += reading(drop_gaps=drop_gaps, kind=kind)
-    with kept_for("calibrate", out, areas=chosen.by is not None) as work:
+        typed += [f"--{name.replace('_', '-')}", f"{most:g}"]
+    with study.measuring(context, typed, decoder, jobs, cluster) as given:
         found = CalibrationFound.of_plan(
             chosen,
             people,
             searched,
             limit,
-            command=study_command("calibrate", plan, chosen, asked, decoder or ()),
-            data=(data or Path(chosen.data)).name,
-            told=lambda one: _tell(one, chosen.exposed_limit, talk, page),
+            told=lambda one: _tell(one, chosen.exposed_limit, study.talk, study.page),
             draws=draws,
-            decoders=decoder or None,
-            processes=jobs or 1,
-            cluster=cluster,
-            work=work,
-            watch=watching(talk, quiet=quiet, kept=work is not None),
-            **promises,
+            **(given | promises),
         )
         for unanswered in found.skipped:
-            talk.print(f"{unanswered.name}: no answer: {unanswered.reason}")
-        tell_assumed(people.assumed, talk)
-        write_study(found, render_calibration, out=out, as_json=as_json, talk=talk)
+            study.talk.print(f"{unanswered.name}: no answer: {unanswered.reason}")
+        study.write(found, render_calibration)
     if found.skipped or found.shortcomings:
         raise typer.Exit(UNSETTLED)
 

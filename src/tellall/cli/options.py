@@ -7,11 +7,11 @@ import shlex
 import shutil
 import signal
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -26,9 +26,7 @@ from tellall.core.work import Pace, Progress, listening, sharing
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from tellall.audits.plans.plan import Plan
-    from tellall.audits.studies import CalibrationFound, SweepFound, Watch
-    from tellall.audits.sweep import Sweep
+    from tellall.audits.studies import Watch
 
 __all__ = [
     "AsJson",
@@ -66,16 +64,13 @@ __all__ = [
     "reading",
     "resumable",
     "say",
-    "study_command",
     "tell_assumed",
     "time_words",
     "watching",
     "write_page",
     "write_secret",
-    "write_study",
 ]
 
-_Study = TypeVar("_Study", "SweepFound", "CalibrationFound")
 _EVERY = 60.0  # seconds between two lines about the progress, without a terminal
 # options that no number hangs on
 _OF_OUTPUT = ("jobs", "cluster", "as_json", "quiet", "out", "html", "reveal", "first")
@@ -298,36 +293,6 @@ def write_page(render: Callable[[], str], html: Path | None, *, quiet: bool) -> 
 def write_secret(path: Path, document: Record | dict[str, Any]) -> Path:
     """Writes the file about single people: marked SECRET in its name, readable by its owner alone."""
     return files.write_json(path.with_name(f"{path.stem}.SECRET.json"), document)
-
-
-def study_command(
-    study: str, plan: Path, chosen: Plan, options: Sequence[str], decoders: Sequence[str]
-) -> str:
-    """The command that makes a sweep or a calibration again."""
-    tried = [part for name in decoders for part in ("--decoder", name)]
-    return shlex.join(["tellall", study, plan.name, *options, *tried, "--seed", str(chosen.seed)])
-
-
-def write_study(
-    found: _Study,
-    render: Callable[[_Study], str],
-    *,
-    out: Path | None,
-    as_json: bool,
-    talk: Console,
-    tables: Mapping[str, Sweep] | None = None,
-) -> None:
-    """Writes a study's document, with its page and tables by name if the output is a folder."""
-    if out is not None and is_folder(out):
-        page = render(found)
-        with files.together() as batch:
-            for name, table in (tables or {}).items():
-                batch.text(out / f"{name}.csv", table.csv_text())
-                batch.table(out / f"{name}.parquet", table.columns())
-            batch.text(out / f"{found.document}.json", files.dump(found))
-            written = batch.text(out / f"{found.document}.html", page)
-        announce(written, talk)
-    emit(found, as_json=as_json, out=None if is_folder(out) else out)
 
 
 # long work

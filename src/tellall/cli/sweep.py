@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -20,14 +19,6 @@ from tellall.cli.options import (
     PlanFile,
     PlanSeed,
     Quiet,
-    check_page,
-    kept_for,
-    only_writer,
-    reading,
-    study_command,
-    tell_assumed,
-    watching,
-    write_study,
 )
 from tellall.core.errors import invalid
 
@@ -76,42 +67,30 @@ def sweep(
     by = "COLUMN" in the plan, every value of that column is an area of its own. With -o, finished
     protections, or areas, are kept there, so that the same command goes on after a stop.
     """
-    from tellall.audits.plans.asked import How, plan_asked
-    from tellall.audits.plans.plan_files import read_people
+    from tellall.audits.plans.asked import How
     from tellall.audits.studies import SweepFound
+    from tellall.cli.studied import Study
     from tellall.report.study_page import render_sweep
-    from tellall.report.terminal import PlainConsole, talk_console
 
-    check_page(out)
-    talk = talk_console(quiet=quiet)
-    page = PlainConsole(quiet=as_json or quiet)
-    chosen = plan_asked(plan, How(data, seed, drop_gaps, kind), talk.print)
-    people = read_people(chosen, data)
-    chosen.check(people)
+    how = How(data, seed, drop_gaps, kind)
+    study = Study.of("sweep", plan, how, out, as_json=as_json, quiet=quiet)
+    chosen, people = study.plan, study.people
     families = family or ["Gaussian"]
-    context.with_resource(only_writer(out))
-    options = [part for name in families for part in ("--family", name)]
-    options += ["--scales", scales, "--repeats", str(repeats), *reading(drop_gaps=drop_gaps, kind=kind)]
-    with kept_for("sweep", out, areas=chosen.by is not None) as work:
+    typed = [part for name in families for part in ("--family", name)]
+    typed += ["--scales", scales, "--repeats", str(repeats)]
+    with study.measuring(context, typed, decoder, jobs, cluster) as given:
         found = SweepFound.of_plan(
             chosen,
             people,
             families,
             None if scales.strip() == "auto" else _numbers("--scales", scales),
             repeats=repeats,
-            command=study_command("sweep", plan, chosen, options, decoder or ()),
-            data=(data or Path(chosen.data)).name,
-            told=lambda one: _tell(one, chosen, page),
-            decoders=decoder or None,
-            processes=jobs or 1,
-            cluster=cluster,
-            work=work,
-            watch=watching(talk, quiet=quiet, kept=work is not None),
+            told=lambda one: _tell(one, chosen, study.page),
+            **given,
         )
         if not as_json:
-            talk.print(found.warning)
-        tell_assumed(people.assumed, talk)
-        write_study(found, render_sweep, out=out, as_json=as_json, talk=talk, tables=found.tables)
+            study.talk.print(found.warning)
+        study.write(found, render_sweep, found.tables)
 
 
 def _tell(found: tellall.Sweep, plan: Plan, page: PlainConsole) -> None:

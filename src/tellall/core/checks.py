@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection
-from typing import Any, TypeGuard
+from typing import TypeGuard
 
 import numpy as np
 import numpy.typing as npt
@@ -33,7 +33,7 @@ def is_number(value: object) -> TypeGuard[float]:
     return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
 
 
-def are_bits(values: npt.NDArray[Any]) -> bool:
+def are_bits(values: npt.NDArray[np.generic]) -> bool:
     """Whether all values of an array are 0 or 1, or True or False; text and objects never are.
 
     Examples

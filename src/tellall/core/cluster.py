@@ -109,7 +109,7 @@ def _outcome(future: Any, address: str) -> Done | Failed:
     return found
 
 
-def _on_worker(function: Callable[[Any], Any], index: int, payload: Any) -> Done | Failed:
+def _on_worker(function: Callable[[Any], Any], index: int, payload: object) -> Done | Failed:
     """Runs the task in a worker's process, whose numerical libraries use one thread from now on.
 
     The limit outlasts the call: a worker may run several tasks in threads of one process, and none may

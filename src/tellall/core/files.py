@@ -42,7 +42,7 @@ LARGEST_JSON = 64 * 2**20
 _AS_PARQUET = "(FORMAT parquet, USE_TMP_FILE false)"  # writes into the file that is held
 
 
-def dump(document: Any) -> str:
+def dump(document: object) -> str:
     """The document as JSON text, the same text for the same document."""
     plain = document.as_json() if isinstance(document, Record) else document
     return escape_marks(json.dumps(plain, indent=2, ensure_ascii=False, allow_nan=False)) + "\n"
@@ -79,7 +79,7 @@ class Together:
             digest = _sha256(partial)
         return {"parquet": path.name, "count": int(values.size), "sha256": digest}
 
-    def table(self, path: Path, columns: Mapping[str, Sequence[Any]]) -> Path:
+    def table(self, path: Path, columns: Mapping[str, Sequence[object]]) -> Path:
         """Writes a table as Parquet and returns the path that it will have; None is missing."""
         declared = ", ".join(f"{duck.quoted(name)} {_sql_type(values)}" for name, values in columns.items())
         rows = [list(row) for row in zip(*columns.values(), strict=True)]
@@ -166,7 +166,7 @@ def write_text(path: Path, text: str, *, public: bool = False, lasting: bool = T
         return batch.text(path, text)
 
 
-def write_json(path: Path, document: Any, *, lasting: bool = True) -> Path:
+def write_json(path: Path, document: object, *, lasting: bool = True) -> Path:
     """Writes a document as JSON and returns the path."""
     return write_text(path, dump(document), lasting=lasting)
 
@@ -274,13 +274,13 @@ def read_json(path: Path, *, what: str) -> dict[str, Any]:
     return document
 
 
-def write_table(path: Path, columns: Mapping[str, Sequence[Any]]) -> Path:
+def write_table(path: Path, columns: Mapping[str, Sequence[object]]) -> Path:
     """Writes a table as Parquet and returns the path; None is missing."""
     with together() as batch:
         return batch.table(path, columns)
 
 
-def _sql_type(values: Sequence[Any]) -> str:
+def _sql_type(values: Sequence[object]) -> str:
     kinds = {type(value) for value in values if value is not None}
     if kinds == {bool}:
         return "BOOLEAN"

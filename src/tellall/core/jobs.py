@@ -162,6 +162,6 @@ def _in_processes(
         ) from None
 
 
-def _with_one_thread(function: Callable[[Any], Any], index: int, payload: Any) -> Done | Failed:
+def _with_one_thread(function: Callable[[Any], Any], index: int, payload: object) -> Done | Failed:
     with one_thread():
         return guarded(function, index, payload)

@@ -81,7 +81,7 @@ def _helper() -> _Helper:
 
 
 def call_each(
-    function: Callable[..., Any], calls: Iterator[Sequence[Any]], processes: int
+    function: Callable[..., Any], calls: Iterator[Sequence[object]], processes: int
 ) -> Iterator[tuple[bool, Any]]:
     """Calls a function with each list of arguments in other processes; yields in the order of arrival.
 
@@ -163,7 +163,7 @@ def serve(asked: int, answered: int) -> None:
         del function, arguments, received, answer  # keep nobody's data
 
 
-def _send(pipe: int, thing: Any) -> None:
+def _send(pipe: int, thing: object) -> None:
     import cloudpickle
 
     buffers: list[Any] = []

@@ -56,6 +56,7 @@ __all__ = [
     "plain",
     "problems",
     "read",
+    "same_fields",
     "schema_of",
     "written_of",
 ]
@@ -278,7 +279,7 @@ def _parts_of(kind: Any) -> tuple[_Part, ...]:
     return tuple(found)
 
 
-def _as_it_is(value: Any) -> Any:
+def _as_it_is(value: object) -> Any:
     return value
 
 
@@ -313,9 +314,30 @@ def _with_default(part: _Part, schema: CoreSchema) -> CoreSchema:
     return schema
 
 
-def written_of(kind: type[Record], values: Sequence[Any]) -> dict[str, Any]:
+def written_of(kind: type[Record], values: Sequence[object]) -> dict[str, Any]:
     """What a document says of the properties of a kind of record, from what its ``__post_init__`` gets."""
     return dict(zip((part.name for part in _parts(kind) if part.field is None), values, strict=False))
+
+
+def same_fields(kind: type[_Kind], source: object, **given: object) -> _Kind:
+    """A record of that kind with what a source has under the names of its fields; ``given`` are the others.
+
+    Examples
+    --------
+    >>> @dataclass(frozen=True)
+    ... class Row(Record):
+    ...     loss: float
+    >>> @dataclass(frozen=True)
+    ... class Named(Record):
+    ...     name: str
+    ...     loss: float
+    >>> same_fields(Named, Row(2.0), name="exact")
+    Named(name='exact', loss=2.0)
+    """
+    known: Any = kind
+    names = [field.name for field in fields(known) if field.name not in given]
+    had = {name: value for name in names if (value := getattr(source, name, MISSING)) is not MISSING}
+    return kind(**had, **given)
 
 
 def meanings(kind: type[Record]) -> dict[str, Meaning]:
@@ -323,7 +345,7 @@ def meanings(kind: type[Record]) -> dict[str, Meaning]:
     return {part.name: part.meaning for part in _parts(kind)}
 
 
-def plain(value: Any) -> Any:
+def plain(value: object) -> Any:
     """What is written of a value: records as objects, tuples and arrays as lists, infinite and NaN as null.
 
     Examples
@@ -342,7 +364,7 @@ def plain(value: Any) -> Any:
     return [plain(inner) for inner in value] if isinstance(value, list | tuple) else value
 
 
-def schema_of(kind: type[Record], name: str) -> dict[str, Any]:
+def schema_of(kind: type[Record], name: str) -> dict[str, object]:
     """The JSON schema of a kind of record, as the document of this name."""
     from pydantic import TypeAdapter
 
@@ -354,7 +376,7 @@ def schema_of(kind: type[Record], name: str) -> dict[str, Any]:
     }
 
 
-def read(kind: type[_Kind], given: str | Mapping[str, Any], *, what: str) -> _Kind:
+def read(kind: type[_Kind], given: str | Mapping[str, object], *, what: str) -> _Kind:
     """The record in a JSON text, or in plain data of Python or TOML; errors call it `what`.
 
     Everything is checked: types without conversion, limits, unknown keys, the version.
@@ -380,7 +402,7 @@ def read(kind: type[_Kind], given: str | Mapping[str, Any], *, what: str) -> _Ki
         raise InvalidInput(f"{what}: {one_line('.'.join(path))}: {one_line(words, 400)}.") from None
 
 
-def _read(kind: type[_Kind], given: str | Mapping[str, Any], what: str) -> _Kind:
+def _read(kind: type[_Kind], given: str | Mapping[str, object], what: str) -> _Kind:
     if isinstance(given, str):
         try:
             given = json.loads(given)
@@ -405,7 +427,7 @@ def _adapter_of(kind: Any) -> TypeAdapter[Any]:
     return TypeAdapter(kind)
 
 
-def _check_version(kind: type[Record], given: Mapping[str, Any], what: str) -> None:
+def _check_version(kind: type[Record], given: Mapping[str, object], what: str) -> None:
     """Refuses another version of this document; that it is another document is said by the reader."""
     parts = {part.key: part for part in _parts(kind)}
     version, name = parts.get("schema_version"), parts.get("document")
@@ -417,7 +439,7 @@ def _check_version(kind: type[Record], given: Mapping[str, Any], what: str) -> N
             raise invalid(f"{what}: schema_version", f"{VERSION}", found, advice)
 
 
-def _bare(hint: Any) -> Any:
+def _bare(hint: object) -> Any:
     """A type without what is said about it."""
     return getattr(hint, "__origin__", hint) if hasattr(hint, "__metadata__") else hint
 

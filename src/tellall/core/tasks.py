@@ -50,7 +50,7 @@ class Failed:
     reason: str
 
 
-def guarded(function: Callable[[Any], Any], index: int, payload: Any) -> Done | Failed:
+def guarded(function: Callable[[Any], Any], index: int, payload: object) -> Done | Failed:
     """The function's answer, or a sentence that says why there is none."""
     try:
         return Done(index, function(payload))

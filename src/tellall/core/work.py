@@ -150,14 +150,14 @@ class Parts:
         """Says what was done before the work begins."""
         self._say(0.0)
 
-    def finish(self, part: Any, *, told: bool = True) -> None:
+    def finish(self, part: object, *, told: bool = True) -> None:
         """A part is finished; one that was kept need not be told."""
         self._left.pop(part, None)
         if told:
             others = list(self._left.values())[: self._at_once - 1]
             self._say(_BEGUN * sum(others))
 
-    def leave_out(self, parts: Iterable[Any]) -> None:
+    def leave_out(self, parts: Iterable[object]) -> None:
         """Parts that will not be made after all."""
         for part in parts:
             self._whole -= self._left.pop(part, 0.0)

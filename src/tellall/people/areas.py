@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -137,7 +136,7 @@ def fingerprint(dataset: Dataset) -> str:
     return digest.hexdigest()
 
 
-def values_as_text(name: str, raw: Any) -> npt.NDArray[np.object_]:
+def values_as_text(name: str, raw: object) -> npt.NDArray[np.object_]:
     """A column with every value as text, so that each is a category; None where missing.
 
     Examples

@@ -55,7 +55,7 @@ MISSING = "missing"
 
 
 def encode(
-    name: str, raw: Any, bins: Bins | None = None, people: npt.NDArray[np.integer[Any]] | None = None
+    name: str, raw: object, bins: Bins | None = None, people: IntArray | None = None
 ) -> tuple[Column, npt.NDArray[Any], Array | None]:
     """The column's description, its codes, and its numbers (None for text; NaN where missing).
 
@@ -76,7 +76,7 @@ def encode(
 
 
 def encode_secret(
-    name: str, raw: Any, kind: str | None = None, rows: IntArray | None = None
+    name: str, raw: object, kind: str | None = None, rows: IntArray | None = None
 ) -> tuple[npt.NDArray[Any], tuple[str, ...]]:
     """The secret as bits, as the codes of categories or as real numbers, and what the codes stand for.
 
@@ -126,7 +126,9 @@ def encode_secret(
     return codes.astype(np.int16), column.labels
 
 
-def _refuse_spoilt(name: str, labels: Sequence[str], codes: npt.NDArray[Any], rows: IntArray | None) -> None:
+def _refuse_spoilt(
+    name: str, labels: Sequence[str], codes: npt.NDArray[np.generic], rows: IntArray | None
+) -> None:
     """Refuses a secret of many numbers that a few other values, such as inf, turned into categories."""
     odd = [code for code, label in enumerate(labels) if not _is_finite(label)]
     many = len(labels) - len(odd)
@@ -147,13 +149,13 @@ def _is_finite(text: str) -> bool:
         return False
 
 
-def where_known(raw: Any) -> npt.NDArray[np.bool_]:
+def where_known(raw: object) -> npt.NDArray[np.bool_]:
     """Which people have a value in a column."""
     cells = _objects(raw)
     return np.fromiter((not is_missing(value) for value in cells), dtype=bool, count=len(cells))
 
 
-def is_numeric(raw: Any) -> bool:
+def is_numeric(raw: object) -> bool:
     """Whether a column holds numbers (or dates), missing values aside."""
     return _numbers("column", raw) is not None
 
@@ -170,7 +172,7 @@ def is_missing(value: object) -> bool:
         return False
 
 
-def _objects(raw: Any) -> npt.NDArray[np.object_]:
+def _objects(raw: object) -> npt.NDArray[np.object_]:
     if isinstance(raw, np.ma.MaskedArray):
         values = raw.data.astype(object)
         values[np.ma.getmaskarray(raw)] = None
@@ -178,7 +180,7 @@ def _objects(raw: Any) -> npt.NDArray[np.object_]:
     return np.asarray(raw, dtype=object)
 
 
-def _numbers(name: str, raw: Any) -> Array | None:
+def _numbers(name: str, raw: object) -> Array | None:
     """The column as floats with NaN for missing, or None if it is not numeric.
 
     Whole numbers that doubles do not hold are not numeric either: they are names, such as long identifiers.
@@ -244,7 +246,7 @@ def _encode_text(name: str, values: npt.NDArray[np.object_]) -> tuple[Column, np
     return _finish(Column(name, tuple(known)), codes, absent)
 
 
-def _holds_dates(raw: Any) -> bool:
+def _holds_dates(raw: object) -> bool:
     """Whether a column of numbers is one of dates."""
     array: Any = raw if isinstance(raw, np.ma.MaskedArray) else np.asarray(raw)
     if array.dtype.kind != "O":
@@ -256,7 +258,7 @@ def _encode_numbers(
     name: str,
     numbers: Array,
     bins: Bins | None,
-    people: npt.NDArray[np.integer[Any]] | None,
+    people: IntArray | None,
     *,
     dates: bool,
 ) -> tuple[Column, npt.NDArray[Any]]:
@@ -286,7 +288,7 @@ def _is_bits(numbers: Array) -> bool:
 
 
 def _finish(
-    column: Column, codes: npt.NDArray[Any], absent: npt.NDArray[np.bool_]
+    column: Column, codes: npt.NDArray[np.generic], absent: npt.NDArray[np.bool_]
 ) -> tuple[Column, npt.NDArray[Any]]:
     """Missing values become the last category; codes take the smallest type that holds them."""
     if absent.any():
@@ -301,7 +303,7 @@ def _finish(
 def _cut_points(
     name: str,
     distinct: Array,
-    counts: npt.NDArray[np.integer[Any]],
+    counts: IntArray,
     bins: Bins | None,
     *,
     dates: bool = False,
@@ -372,7 +374,7 @@ def collect(encoded: Iterable[tuple[Column, IntArray, Array | None]], count: int
     return telling(columns, found, Numbers(found, others))
 
 
-def from_matrix(array: npt.NDArray[Any], names: Sequence[str]) -> Collected:
+def from_matrix(array: npt.NDArray[np.generic], names: Sequence[str]) -> Collected:
     """Like `collect`, from an array of people × attributes."""
     if not all(bool(((some == 0) | (some == 1)).all()) for some in _some_people(array)):
         return collect((encode(name, array[:, j]) for j, name in enumerate(names)), len(names))
@@ -407,7 +409,7 @@ def why_left_out(column: Column) -> NotDone:
     return NotDone(column.name, "too close together to be cut" if close else "the same for everybody", "read")
 
 
-def _some_people(array: npt.NDArray[Any]) -> Iterator[npt.NDArray[Any]]:
+def _some_people(array: npt.NDArray[np.generic]) -> Iterator[npt.NDArray[Any]]:
     """The array in chunks of rows; each chunk but the last fills whole bytes."""
     step = max(8, _ENTRIES // array.shape[1] // 8 * 8)
     return (array[begin : begin + step] for begin in range(0, len(array), step))

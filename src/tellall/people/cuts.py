@@ -14,6 +14,7 @@ import numpy.typing as npt
 __all__ = ["choose_cuts", "cut_labels", "is_number_text", "number_text"]
 
 Array = npt.NDArray[np.floating[Any]]
+IntArray = npt.NDArray[np.integer[Any]]
 
 _STEPS = (50, 25, 20, 10)  # tenths: multiples of 5, 2.5, 2 and 1 are round, in this order
 _FINEST = 18  # powers of ten to try, from the width down
@@ -23,7 +24,7 @@ _LEAST_WIDTH = 1e-290
 
 def choose_cuts(
     distinct: Array,
-    counts: npt.NDArray[np.integer[Any]],
+    counts: IntArray,
     pieces: int,
     roundest: Callable[[Array, float], float | None] | None = None,
 ) -> Array:

@@ -455,7 +455,7 @@ class Dataset(InNotebook):
         return "\n".join(lines)
 
 
-def _summary(secret: npt.NDArray[Any], meaning: Sequence[str]) -> str:
+def _summary(secret: npt.NDArray[np.generic], meaning: Sequence[str]) -> str:
     """The secret in a few words that show no single person's value."""
     if not meaning:
         return f"real numbers, mean {secret.mean():g}"
@@ -516,13 +516,13 @@ def _with_dropped(assumed: str, dropped: int, secret: str) -> str:
 
 
 def _secret(
-    name: str, raw: Any, kind: str | None, rows: IntArray | None = None
+    name: str, raw: object, kind: str | None, rows: IntArray | None = None
 ) -> tuple[npt.NDArray[Any], str, tuple[str, ...]]:
     values, meaning = encode_secret(name, raw, kind, rows)
     return values, name, meaning
 
 
-def _column_keys(frame: Any) -> dict[str, Any]:
+def _column_keys(frame: object) -> dict[str, Any]:
     """The columns of a frame by their name as text."""
     columns = frame.keys() if isinstance(frame, Mapping) else getattr(frame, "columns", None)
     if columns is None:

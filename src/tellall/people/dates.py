@@ -56,7 +56,7 @@ def cut_before(day: float) -> float:
     return float(np.nextafter(day, -np.inf))
 
 
-def day_of_cut(cut: Any) -> Any:
+def day_of_cut(cut: object) -> Any:
     """A cut point given as a number of days, before the second that it is in; anything else as it is."""
     return cut_before(round(cut * _DAY) / _DAY) if isinstance(cut, int | float) else cut
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -79,7 +79,7 @@ def _labelled(values: Any, labels: Mapping[Any, str]) -> tuple[Any, bool]:
     return _objects([None if gone else value for value, gone in zip(values, absent, strict=True)]), not texts
 
 
-def _objects(cells: list[Any]) -> Any:
+def _objects(cells: Sequence[object]) -> Any:
     out = np.empty(len(cells), dtype=object)
     out[:] = cells
     return out

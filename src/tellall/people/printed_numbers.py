@@ -117,7 +117,7 @@ def _number_pattern(decimal: str, thousands: str) -> re.Pattern[str]:
 _PATTERNS = {".": _number_pattern(".", ","), ",": _number_pattern(",", ".")}
 
 
-def shown_of(value: Any, decimal: str = ".") -> Shown:
+def shown_of(value: object, decimal: str = ".") -> Shown:
     """A cell, from its text or from what a spreadsheet holds; ``decimal`` is the table's decimal sign.
 
     Notes

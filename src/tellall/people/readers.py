@@ -314,7 +314,7 @@ def _read_sheet(file: Path) -> PeopleTable:
     return table
 
 
-def _refuse_notes(file: Path, lines: Mapping[int, list[Any]], width: int) -> None:
+def _refuse_notes(file: Path, lines: Mapping[int, list[object]], width: int) -> None:
     """Refuses a single value below the people and an empty line: a note there would pass for a person."""
     last = max(lines, default=0)
     alone = sum(value is not None for value in lines.get(last, ())) == 1
@@ -322,7 +322,7 @@ def _refuse_notes(file: Path, lines: Mapping[int, list[Any]], width: int) -> Non
         raise _unreadable(file, f"Line {last:,} holds a single value below an empty line. Remove such notes.")
 
 
-def _names_in(line: list[Any]) -> list[str]:
+def _names_in(line: list[object]) -> list[str]:
     """The names of columns in a line of a sheet."""
     names = ["" if name is None else str(name).strip() for name in line]
     while names and not names[-1]:
@@ -343,7 +343,7 @@ def _refuse_parts(file: Path, sheet: Sheet, names: list[str], header: int) -> No
             raise _unreadable(file, f"{why} Put everybody on one sheet, and remove the other.")
 
 
-def _cells(values: list[Any]) -> Any:
+def _cells(values: list[object]) -> Any:
     """A column of a sheet as an array of objects; empty cells are None."""
     out = np.empty(len(values), dtype=object)
     out[:] = values

@@ -418,7 +418,7 @@ def _lines_of(page: Any, file: Path) -> Iterator[list[Any]]:
         yield list(row)
 
 
-def _first_line(page: Any, file: Path) -> list[Any]:
+def _first_line(page: object, file: Path) -> list[Any]:
     """The first line of a page with a value in it; empty if there is none."""
     return next((line for line in _lines_of(page, file) if any(value is not None for value in line)), [])
 

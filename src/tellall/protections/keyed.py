@@ -108,7 +108,7 @@ class CellKey(LatticeNoise):
     key: int | None = field(default=None, repr=False)
 
     def __init__(
-        self, table: Mapping[Any, Any] | Iterable[Sequence[float]] | str | Path, key: int | None = None
+        self, table: Mapping[Any, object] | Iterable[Sequence[float]] | str | Path, key: int | None = None
     ) -> None:
         by_count = read_key_table(table)
         object.__setattr__(self, "table", by_count or _check_table(table))
@@ -116,7 +116,7 @@ class CellKey(LatticeNoise):
             raise invalid("key", "a whole number from zero to 2**64 − 1, or left out", key)
         object.__setattr__(self, "key", None if key is None else int(key))
 
-    def as_plain(self) -> dict[str, Any]:
+    def as_plain(self) -> dict[str, object]:
         return {"key": None}  # never written down
 
     @property

@@ -173,7 +173,7 @@ class Protection(ABC):
             raise needs_people(self)
         return values
 
-    def as_plain(self) -> dict[str, Any]:
+    def as_plain(self) -> dict[str, object]:
         """The constructor's arguments that are not plain data, as plain data that it accepts."""
         return {}
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from contextlib import nullcontext
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Annotated
 
 from tellall.audits.verdict import Answer
 from tellall.core.amounts import percent
-from tellall.core.records import Meaning
+from tellall.core.records import Meaning, same_fields
 from tellall.report.kit.blocks import (
     Block,
     Box,
@@ -57,8 +57,7 @@ def page_of(traced: TracedFiles, *, reveal: bool = False, watch: Watch = nullcon
         limit=traced.simulated(),
         reveal=reveal,
     )
-    found = {part.name: getattr(traced.found, part.name) for part in fields(traced.found)}
-    return TracingPage(**found, limit=traced.publishable(), figures=drawn)
+    return same_fields(TracingPage, traced.found, limit=traced.publishable(), figures=drawn)
 
 
 def render(found: TracingPage) -> str:

@@ -198,7 +198,7 @@ class CellCounts(Statistic):
         return csr_array((np.ones(entries[0].size), entries), (len(self.cells), public.n))
 
 
-def _texts(parameter: str, names: Any) -> tuple[str, ...]:
+def _texts(parameter: str, names: object) -> tuple[str, ...]:
     if isinstance(names, str) or not isinstance(names, Iterable):
         raise invalid(parameter, "a list of texts", names)
     listed = tuple(names)
@@ -207,7 +207,7 @@ def _texts(parameter: str, names: Any) -> tuple[str, ...]:
     return listed
 
 
-def _labels(labels: Any, count: int) -> tuple[tuple[str, ...], ...]:
+def _labels(labels: object, count: int) -> tuple[tuple[str, ...], ...]:
     if isinstance(labels, str) or not isinstance(labels, Iterable):
         raise invalid("labels", "a list of labels for each column", labels)
     chosen = tuple(_texts("labels", each) for each in labels)
@@ -216,7 +216,7 @@ def _labels(labels: Any, count: int) -> tuple[tuple[str, ...], ...]:
     return chosen
 
 
-def _cells(cells: Any, sizes: Sequence[int]) -> tuple[tuple[int, ...], ...]:
+def _cells(cells: object, sizes: Sequence[int]) -> tuple[tuple[int, ...], ...]:
     rule = f"lists of {len(sizes)} places: one for each column, −1 for a total, and the secret's code"
     if isinstance(cells, str) or not isinstance(cells, Iterable):
         raise invalid("cells", rule, cells)

@@ -64,7 +64,7 @@ class Tree:
     otherwise: Tree | int = 0
 
     @classmethod
-    def from_plain(cls, plain: Any, depth: int = 0) -> Tree | int:
+    def from_plain(cls, plain: object, depth: int = 0) -> Tree | int:
         """The tree described by a text, a bit or a table { if = ..., then = ..., else = ... }."""
         if depth > _DEEPEST:
             raise invalid("classifiers", f"trees at most {_DEEPEST} deep", "a deeper one")
@@ -132,7 +132,7 @@ class KnownPredictions:
         return {"description": self.description, "people": self.mask.people, "bits": bits}
 
     @classmethod
-    def from_plain(cls, plain: Mapping[str, Any]) -> KnownPredictions:
+    def from_plain(cls, plain: Mapping[str, object]) -> KnownPredictions:
         """The predictions that were saved."""
         text = plain.get("description")
         if not isinstance(text, str):
@@ -210,7 +210,7 @@ class Listed:
 Classifier = Tree | KnownPredictions | Model | Listed
 
 
-def as_classifier(thing: Any) -> Classifier:
+def as_classifier(thing: object) -> Classifier:
     """The classifier for a condition, a tree, saved predictions, a model or a function."""
     if isinstance(thing, Tree | KnownPredictions | Model | Listed):
         return thing
@@ -269,7 +269,7 @@ def _distinct(public: Public) -> tuple[npt.NDArray[np.intp], int]:
     return index.ravel(), distinct.shape[0]
 
 
-def _as_bits(raw: npt.NDArray[Any], classes: Any, n: int) -> Bits:
+def _as_bits(raw: npt.NDArray[np.generic], classes: object, n: int) -> Bits:
     if raw.shape != (n,):
         raise invalid("classifiers", f"ones that give one prediction per person ({n})", f"shape {raw.shape}")
     names = None if classes is None else np.asarray(classes)

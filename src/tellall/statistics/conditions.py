@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from tellall.core.checks import are_bits
 from tellall.core.errors import InvalidInput, invalid
-from tellall.linalg.operators.linear_operator import IntArray
+from tellall.linalg.operators.linear_operator import Array, IntArray
 from tellall.people.codes import Column
 from tellall.people.dataset import Outline, Public, unknown_name
 from tellall.people.dates import day_number
@@ -356,7 +356,7 @@ def _known(column: Column) -> int:
     return column.levels - int(column.gaps)
 
 
-def _numbers(public: Public, at: int) -> npt.NDArray[np.floating[Any]] | None:
+def _numbers(public: Public, at: int) -> Array | None:
     """The column's numbers, with NaN for missing ones; None for text."""
     kept = public.numbers[at] if public.numbers else None
     if kept is not None or public.columns[at].cuts is None:
@@ -385,7 +385,7 @@ class Mask:
         return cls(array.size, np.packbits(array.astype(bool)).tobytes())
 
     @classmethod
-    def from_plain(cls, plain: Mapping[str, Any], parameter: str = "subsets") -> Mask:
+    def from_plain(cls, plain: Mapping[str, object], parameter: str = "subsets") -> Mask:
         """The mask that was saved as its number of people and its bits in hexadecimal."""
         people, text = plain.get("people"), plain.get("bits")
         if set(plain) != {"people", "bits"} or not isinstance(text, str) or not isinstance(people, int):

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping
 from copy import copy
 from dataclasses import dataclass, replace
 from math import sqrt
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -77,7 +76,7 @@ class ErrorRates(Statistic):
 
     def __init__(
         self,
-        classifiers: Any,
+        classifiers: object,
         subset: str | npt.ArrayLike | Subset | None = None,
         *,
         scale: str = "fractions",
@@ -143,7 +142,7 @@ class ErrorRates(Statistic):
         kept = tuple(remember(classifier, public) for classifier in self.classifiers)
         return replace(self, classifiers=kept)
 
-    def as_plain(self) -> dict[str, Any]:
+    def as_plain(self) -> dict[str, object]:
         """Trees as nested conditions, Python objects as their predictions."""
         return {
             "classifiers": [classifier.to_plain() for classifier in self.classifiers],

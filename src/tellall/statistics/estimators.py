@@ -384,7 +384,7 @@ class Estimator(Statistic):
         """The same with the papers' rows: the inverse Hessian would mix everybody into a person's column."""
         return replace(self, weighting="paper", standard_errors=False, spread_within=0.0)
 
-    def as_plain(self) -> dict[str, Any]:
+    def as_plain(self) -> dict[str, object]:
         return {"loss": loss_name(self.loss)}
 
     def _published(self, models: Models, values: Array) -> list[PublishedModel]:

@@ -6,7 +6,7 @@ import difflib
 import sys
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, Protocol, final, runtime_checkable
+from typing import Protocol, final, runtime_checkable
 
 import numpy as np
 
@@ -71,13 +71,11 @@ class ScoreLoss(ABC):
 
     def gradient(self, theta: Array, x: Array, y: Array) -> Array:
         """The gradient of each person's loss, n × k."""
-        out: Array = self.slope(x @ theta, y)[:, None] * x
-        return out
+        return self.slope(x @ theta, y)[:, None] * x
 
     def hessian(self, theta: Array, x: Array, y: Array) -> Array:
         """The Hessian of the summed loss, k × k."""
-        out: Array = x.T @ (self.bend(x @ theta, y)[:, None] * x)
-        return out
+        return x.T @ (self.bend(x @ theta, y)[:, None] * x)
 
 
 @final
@@ -186,7 +184,7 @@ LOSSES: dict[str, FitLoss] = {
 }
 
 
-def loss_of(loss: Any) -> FitLoss:
+def loss_of(loss: object) -> FitLoss:
     """The loss that a name or an object stands for.
 
     Notes
@@ -208,7 +206,7 @@ def loss_of(loss: Any) -> FitLoss:
     return loss
 
 
-def loss_name(loss: Any) -> str:
+def loss_name(loss: object) -> str:
     """The name by which a loss is saved: tellall's own, or "module:NAME" if its module holds it."""
     if isinstance(loss, str):
         return loss

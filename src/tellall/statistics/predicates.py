@@ -277,7 +277,7 @@ class Predicates(Statistic):
         return is_symmetric(f0) and is_symmetric(f2)
 
     def _counts(
-        self, public: Public, device: Device, secret: npt.NDArray[Any] | None = None
+        self, public: Public, device: Device, secret: Array | IntArray | None = None
     ) -> tuple[Array, LinearOperator]:
         """The counts Σ f0, which are public, plus Σ f2 s if a secret is given; and the operator of f2."""
         if self.size(public) > _MOST_VALUES:
@@ -335,7 +335,7 @@ def _simplest(operator: RowFunction) -> LinearOperator:
     return operator
 
 
-def _exact_type(operator: LinearOperator) -> type[np.floating[Any]]:
+def _exact_type(operator: LinearOperator) -> type[np.float32] | type[np.float64]:
     """A number type in which products with zeros, halves and ones are exact."""
     source = operator.source if isinstance(operator, OnDevice) else operator
     return counting_type(operator.shape[1]) if isinstance(source, Moments) else np.float64

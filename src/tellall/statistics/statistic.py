@@ -245,7 +245,7 @@ class Statistic(ABC):
         """Why the equations hold only roughly if values have errors of that size; empty if they do hold."""
         return ""
 
-    def as_plain(self) -> dict[str, Any]:
+    def as_plain(self) -> dict[str, object]:
         """The constructor's arguments that are not plain data, as plain data that it accepts."""
         return {}
 
@@ -416,7 +416,7 @@ def check_ways(
     return (several[0] if len(several) == 1 else tuple(sorted(several))), None
 
 
-def say_ways(ways: Ways, attributes: Sequence[Any] | None) -> str:
+def say_ways(ways: Ways, attributes: Sequence[object] | None) -> str:
     """A description of the tables in words.
 
     Examples
@@ -492,7 +492,7 @@ def packed_or_plain(rows: Iterable[npt.NDArray[Any]], count: int, people: int) -
     return Packed(packed, people)
 
 
-def counting_type(people: int) -> type[np.floating[Any]]:
+def counting_type(people: int) -> type[np.float32] | type[np.float64]:
     """A number type in which sums over people of 0, 1, −1 and their halves are exact."""
     return np.float32 if people < 2**24 else np.float64  # sums of halves stay below 2^23, in steps of 1/2
 

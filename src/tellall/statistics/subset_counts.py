@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import sqrt
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -108,7 +107,7 @@ class SubsetCounts(Statistic):
         left = SubsetCounts([self.subsets[index] for index in kept], scale=self.scale)
         return left, np.array(kept)
 
-    def as_plain(self) -> dict[str, Any]:
+    def as_plain(self) -> dict[str, object]:
         """The subsets: conditions as they were written, masks as hexadecimal digits."""
         return {"subsets": [subset_to_plain(subset) for subset in self.subsets]}
 
@@ -150,7 +149,7 @@ def _as_operator(chosen: npt.NDArray[np.uint8]) -> LinearOperator:
     return Dense(chosen)
 
 
-def _check_subsets(subsets: Any) -> tuple[Subset, ...]:
+def _check_subsets(subsets: object) -> tuple[Subset, ...]:
     if isinstance(subsets, str | Mapping | Condition | Mask) or not isinstance(subsets, Iterable):
         raise invalid("subsets", "a list of masks or of conditions", subsets)
     listed = list(subsets)

@@ -66,8 +66,8 @@ class Input:
 
 def read_input(
     means: Release | npt.ArrayLike,
-    targets: Any,
-    reference: Any,
+    targets: object,
+    reference: object,
     *,
     coding: str,
     n: int | None,

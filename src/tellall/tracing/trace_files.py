@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from tellall.core.errors import invalid
 from tellall.core.made import Made
-from tellall.core.records import ALWAYS, ENDLESS, Meaning, Record
+from tellall.core.records import ALWAYS, ENDLESS, Meaning, Record, same_fields
 from tellall.core.work import Progress
 from tellall.protections.additive import Gaussian
 from tellall.protections.protection import Noise, Sum
@@ -90,14 +90,9 @@ class RiskFound(Record):
         disproved = risk.epsilon()
         first, second = (risk.power(rate, rng=seed) for rate in RATES)
         curve = risk.roc()
-        return cls(
-            members=risk.members,
-            others=risk.others,
-            traced=risk.traced,
-            false=risk.false,
-            true_positive_rate=risk.true_positive_rate,
-            false_positive_rate=risk.false_positive_rate,
-            auc=risk.auc,
+        return same_fields(
+            cls,
+            risk,
             power_at_first=first,
             power_at_second=second,
             rates_seen=tuple(rate for rate in RATES if risk.seen(rate)),
@@ -366,5 +361,5 @@ class _Watched:
         return self.source.chunk(start, stop)
 
 
-def _watched(source: Any, tell: Progress | None) -> Any:
+def _watched(source: object, tell: Progress | None) -> Any:
     return source if tell is None else _Watched(source, tell)

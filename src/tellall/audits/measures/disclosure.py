@@ -154,7 +154,7 @@ def told_by_area(
 
 def told_of_areas(
     sizes: Sequence[int],
-    areas: Sequence[Sequence[Mapping[str, Any]]],
+    areas: Sequence[Sequence[Mapping[str, object]]],
     alike: Sequence[str],
     counted: Sequence[str],
 ) -> list[list[dict[str, Any]]]:

@@ -44,7 +44,7 @@ class Proofs:
 
     @classmethod
     def of(
-        cls, kinds: Sequence[npt.NDArray[np.str_]], truth: npt.NDArray[Any], levels: int, key: bytes
+        cls, kinds: Sequence[npt.NDArray[np.str_]], truth: npt.NDArray[np.generic], levels: int, key: bytes
     ) -> Proofs:
         """The proofs of each draw, from a state for each person, or "", shuffled by the key.
 

@@ -84,7 +84,7 @@ class CellRules:
             raise invalid("cells.lower", "at most everybody's number", self.lower, "Give a lower one.")
         return float(self.lower)
 
-    def under(self, policy: Mapping[str, Any]) -> CellRules:
+    def under(self, policy: Mapping[str, object]) -> CellRules:
         """The stricter of these and a policy's, of each that both say; otherwise what either says.
 
         Of two dominance rules for different numbers of contributors the policy's holds.

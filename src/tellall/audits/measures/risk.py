@@ -256,7 +256,7 @@ class Risk(InNotebook):
         counts = np.bincount(self._truth[people].astype(np.intp), minlength=self.secret.levels)
         return dict(zip(self.values, counts.tolist(), strict=True))
 
-    def spread(self, each: npt.NDArray[Any], nothing: Any) -> npt.NDArray[Any]:
+    def spread(self, each: npt.NDArray[np.generic], nothing: object) -> npt.NDArray[Any]:
         """What holds of each of these people, for everybody; ``nothing`` for people who are not judged."""
         out = np.full(self.everybody, nothing, dtype=each.dtype)
         out[self.rows] = each
@@ -299,7 +299,7 @@ def score(
     tried: int = 1,
 ) -> TracingRisk: ...
 def score(
-    reconstruction: Any,
+    reconstruction: object,
     secret: npt.ArrayLike,
     baselines: Sequence[Baseline] | None = None,
     rng: Rng = None,
@@ -363,7 +363,7 @@ def score(
 
 
 def risks_of(
-    attack: Reconstruction, truth: npt.NDArray[Any], baselines: Sequence[Baseline], judged: IntArray
+    attack: Reconstruction, truth: npt.NDArray[np.generic], baselines: Sequence[Baseline], judged: IntArray
 ) -> tuple[Risk, ...]:
     """The risk for each way of guessing; ``judged`` are the people by index, ``truth`` is their secret.
 
@@ -417,7 +417,7 @@ def strongest_way(drawn: Sequence[Sequence[Risk]]) -> list[Risk]:
 
 def _risk_of_codes(
     attack: Reconstruction,
-    truth: npt.NDArray[Any],
+    truth: npt.NDArray[np.generic],
     baselines: Sequence[Baseline],
     judged: IntArray,
     off: Mapping[str, Array],

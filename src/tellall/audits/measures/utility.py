@@ -124,7 +124,7 @@ def utility(clean: Release, noisy: Release, dataset: Dataset) -> Utility:
     )
 
 
-def _compare(clean: Array, noisy: Array, levels: int, cells: npt.NDArray[Any]) -> Array:
+def _compare(clean: Array, noisy: Array, levels: int, cells: npt.NDArray[np.generic]) -> Array:
     """Total variation, association before, its change and the change of risk, a row per table."""
     exact = np.maximum(clean[cells], 0.0).reshape(len(cells), -1, levels)
     given = np.where(np.isnan(noisy[cells]), np.nan, np.maximum(noisy[cells], 0.0)).reshape(exact.shape)

@@ -81,7 +81,7 @@ class ColumnLook:
     rare: str = ""
 
 
-def look_at(name: str, raw: Any) -> ColumnLook:
+def look_at(name: str, raw: object) -> ColumnLook:
     """What a column holds, and whether a plan can make tables of it.
 
     Examples
@@ -291,17 +291,17 @@ def _is_key(numbers: Any) -> bool:
     )
 
 
-def _cells(raw: Any) -> list[Any]:
+def _cells(raw: object) -> list[Any]:
     values = raw.to_numpy() if hasattr(raw, "to_numpy") else raw
     cells: Any = np.ma.asarray(values).astype(object)
     return list(cells.filled(None))
 
 
-def _distinct(raw: Any) -> int:
+def _distinct(raw: object) -> int:
     return len({str(value) for value in _cells(raw) if not is_missing(value)})
 
 
-def _any_missing(raw: Any) -> bool:
+def _any_missing(raw: object) -> bool:
     return any(map(is_missing, _cells(raw)))
 
 
@@ -413,7 +413,7 @@ def as_toml(entries: Sequence[dict[str, Any]], table: str = "releases") -> str:
     )
 
 
-def as_toml_value(value: Any) -> str:
+def as_toml_value(value: object) -> str:
     """A value as TOML writes it."""
     if isinstance(value, dict):
         return f"{{ {', '.join(f'{_key(key)} = {as_toml_value(part)}' for key, part in value.items())} }}"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -113,14 +112,16 @@ def _entry(path: Path, secret: str | None) -> str:
     return "\n".join([*rows, *([] if amounts else _guessed(grid))])
 
 
-def _printed(lines: Sequence[Sequence[Any]], column: int) -> str:
+def _printed(lines: Sequence[Sequence[object]], column: int) -> str:
     """The rounding that a column shows: to as many decimals as are printed."""
     printed = [label_text(line[column]) for line in lines[1:] if len(line) > column]
     decimals = max((len(text.partition(".")[2]) for text in printed), default=0)
     return f'protect = {{ kind = "Rounding", base = {10.0**-decimals!r} }}   # decimals as printed'
 
 
-def _amount_columns(lines: Sequence[Sequence[Any]], secret: str | None) -> tuple[str, int, int | None] | None:
+def _amount_columns(
+    lines: Sequence[Sequence[object]], secret: str | None
+) -> tuple[str, int, int | None] | None:
     """What a table with one line per cell shows: means or sums, their column, and that of the counts."""
     heads = [label_text(cell).lower() for cell in lines[0]] if lines else []
     count = next((j for j, head in enumerate(heads) if j and head in _COUNTS), None)
@@ -136,7 +137,7 @@ def _amount_columns(lines: Sequence[Sequence[Any]], secret: str | None) -> tuple
     return None
 
 
-def _is_whole(cell: Any) -> bool:
+def _is_whole(cell: object) -> bool:
     number = as_number(label_text(cell))
     return number is None or number != number or number == round(number)
 
@@ -150,7 +151,7 @@ def _are_amounts(grid: Grid) -> bool:
     return broken and float(shown.max()) > 1 and not np.any(near)
 
 
-def _label_columns(lines: Sequence[Sequence[Any]]) -> list[str]:
+def _label_columns(lines: Sequence[Sequence[object]]) -> list[str]:
     """The headers of columns that hold labels: not numbers alone, or needed to tell the lines apart."""
     heads = [label_text(cell) for cell in lines[0]] if lines else []
     below = [[label_text(cell) for cell in line] for line in lines[1:]]

@@ -41,7 +41,7 @@ Problem = tuple[str, str]  # where, what
 
 
 def checked(
-    mapping: Mapping[str, Any], *, folder: Path | None = None, needed: Sequence[str] = ()
+    mapping: Mapping[str, object], *, folder: Path | None = None, needed: Sequence[str] = ()
 ) -> PlanDocument:
     """The plan in a mapping, if nothing is wrong with it; one error lists all problems."""
     from pydantic import ValidationError
@@ -91,7 +91,7 @@ def _explained(errors: Sequence[Any], releases: Any = ()) -> list[Problem]:
     return list(found.items())
 
 
-def _place(path: Sequence[str], releases: Any) -> str:
+def _place(path: Sequence[str], releases: object) -> str:
     """Where in a plan something is, a release by its name."""
     if len(path) < 2 or path[0] != "releases" or not path[1].isdigit():
         return ".".join(path)
@@ -99,7 +99,7 @@ def _place(path: Sequence[str], releases: Any) -> str:
     return f"{release_words(int(path[1]), releases)}{': ' if rest else ''}{rest}"
 
 
-def release_words(index: int, releases: Any) -> str:
+def release_words(index: int, releases: object) -> str:
     """A release of a plan by its name; by its place, counted from one, if it has none.
 
     Examples
@@ -120,7 +120,7 @@ def _nearest_key(path: Sequence[str]) -> str:
     return catalogue.nearest(path[-1], known) or f" The keys are {', '.join(known)}."
 
 
-def _described_wrongly(releases: Any) -> list[Problem]:
+def _described_wrongly(releases: object) -> list[Problem]:
     """Problems with the statistics and protections."""
     found: list[Problem] = []
     for index, release in enumerate(releases if isinstance(releases, list) else []):
@@ -138,7 +138,7 @@ def _described_wrongly(releases: Any) -> list[Problem]:
     return found
 
 
-def is_unknown(what: str, plain: Any) -> bool:
+def is_unknown(what: str, plain: object) -> bool:
     """Whether this is a statistic or protection of a kind that tellall does not have."""
     name = plain.get(catalogue.KIND) if isinstance(plain, Mapping) else None
     return isinstance(name, str) and name not in catalogue.kinds(what)
@@ -150,7 +150,7 @@ def rule_in(error: TellallError, *names: str) -> str:
     return next((said.removeprefix(f"{name} ") for name in names if said.startswith(f"{name} ")), said)
 
 
-def _misplaced(data: Any, folder: Path | None) -> list[Problem]:
+def _misplaced(data: object, folder: Path | None) -> list[Problem]:
     """Problems with the path of the data."""
     if not isinstance(data, str) or not data or folder is None:
         return []

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from tellall.core.amounts import some_of
 from tellall.core.errors import invalid
@@ -15,7 +14,7 @@ KINDS = {"table": "a table", "mean": "a mean or rate", "regression": "a regressi
 _MOST_COLUMNS = {"table": 4, "mean": 4, "regression": 20}
 
 
-def one_release(kind: str, columns: Sequence[str], people: Dataset) -> dict[str, Any]:
+def one_release(kind: str, columns: Sequence[str], people: Dataset) -> dict[str, object]:
     """A release of the secret as a plan writes it: by public columns, or on them in a regression.
 
     The mean of a secret with values is the rate of each of them. A column of text is in a regression as an
@@ -51,7 +50,7 @@ def one_release(kind: str, columns: Sequence[str], people: Dataset) -> dict[str,
     }
 
 
-def _regression(columns: Sequence[str], people: Dataset) -> dict[str, Any]:
+def _regression(columns: Sequence[str], people: Dataset) -> dict[str, object]:
     if people.levels > 2:
         raise invalid("secret", "of two values or a number, for a regression", f"{people.levels} values")
     terms = [term for name in columns for term in _terms(people.public, name)]

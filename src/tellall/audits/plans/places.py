@@ -112,7 +112,7 @@ class Form:
     to_plain: Callable[[Any], dict[str, Any]]
     parse: Callable[[dict[str, Any]], Any]
 
-    def key(self, kept: Kept | None, piece: Any) -> str | None:
+    def key(self, kept: Kept | None, piece: object) -> str | None:
         """The checkpoint's key for the answer to a piece; None if it is not kept."""
         if kept is None or (identity := self.identity(piece)) is None:
             return None
@@ -127,7 +127,7 @@ class Form:
         except (LookupError, TypeError, ValueError, AttributeError):
             return None  # not what we wrote
 
-    def answer(self, kept: Kept | None, piece: Any, make: Callable[[], Any]) -> Any:
+    def answer(self, kept: Kept | None, piece: object, make: Callable[[], Any]) -> Any:
         """The answer that was kept, or else the one that is made now, and kept."""
         key = self.key(kept, piece)
         found = self.load(kept, key)
@@ -138,7 +138,7 @@ class Form:
         return found
 
 
-def planned_identity(releases: Sequence[Planned]) -> list[Any] | None:
+def planned_identity(releases: Sequence[Planned]) -> list[object] | None:
     """What decides the values of some releases, as plain data; None if own classes do."""
     found: list[Any] = []
     for one in releases:
@@ -153,7 +153,7 @@ def planned_identity(releases: Sequence[Planned]) -> list[Any] | None:
 def attack_apart(
     function: Callable[[Sequence[Place], Any], Any],
     places: Sequence[Place],
-    pieces: Sequence[Any],
+    pieces: Sequence[object],
     workers: Workers | None = None,
     kept: Kept | None = None,
     form: Form | None = None,

@@ -62,7 +62,7 @@ class NotChecked(NotDone):
     protect: Annotated[tuple[Mapping[str, Any], ...], NOT_WRITTEN] = ()
 
     @classmethod
-    def of(cls, name: str, statistic: Mapping[str, Any], protect: Any) -> NotChecked | None:
+    def of(cls, name: str, statistic: Mapping[str, object], protect: object) -> NotChecked | None:
         """Why an entry of a plan is not checked; None where it can be."""
         listed = tuple(protect) if isinstance(protect, list) else (protect,)
         parts = [("statistic", statistic), *(("protection", plain) for plain in listed)]
@@ -191,7 +191,7 @@ class Plan:
         return tuple((self.folder or Path()) / entry.source for entry in self.releases if entry.source)
 
     @classmethod
-    def from_mapping(cls, mapping: Mapping[str, Any]) -> Plan:
+    def from_mapping(cls, mapping: Mapping[str, object]) -> Plan:
         """The plan in a mapping of the same shape as the file; one that names files is for `read_plan`."""
         return cls.of_document(checked(mapping))
 

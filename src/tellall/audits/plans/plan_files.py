@@ -44,7 +44,7 @@ def read_plan(path: str | Path, *, needs_data: bool = True) -> Plan:
     return plan_of(mapping, folder=file.parent, needed=needed)
 
 
-def plan_of(mapping: Mapping[str, Any], *, folder: Path | None = None, needed: Sequence[str] = ()) -> Plan:
+def plan_of(mapping: Mapping[str, object], *, folder: Path | None = None, needed: Sequence[str] = ()) -> Plan:
     """The plan in a mapping of the same shape as the file, with the releases that it names as published.
 
     Parameters

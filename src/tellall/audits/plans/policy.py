@@ -73,7 +73,7 @@ class Policy:
         return replace(cls.from_mapping(mapping), sha256=hashlib.sha256(Path(path).read_bytes()).hexdigest())
 
     @classmethod
-    def from_mapping(cls, mapping: Mapping[str, Any]) -> Policy:
+    def from_mapping(cls, mapping: Mapping[str, object]) -> Policy:
         """The policy in a mapping of the same shape as the file.
 
         Examples

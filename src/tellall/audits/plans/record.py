@@ -74,13 +74,13 @@ def plan_as_shown(text: str) -> str:
     return "\n".join([*lines, "", as_toml(releases)])
 
 
-def _holds_key(value: Any) -> bool:
+def _holds_key(value: object) -> bool:
     if isinstance(value, Mapping):
         return _KEY in value or any(map(_holds_key, value.values()))
     return isinstance(value, list) and any(map(_holds_key, value))
 
 
-def _without_key(value: Any) -> Any:
+def _without_key(value: object) -> Any:
     if isinstance(value, Mapping):
         return {name: _without_key(part) for name, part in value.items() if name != _KEY}
     return [_without_key(part) for part in value] if isinstance(value, list) else value

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +23,9 @@ from tellall.linalg.operators.linear_operator import (
 )
 from tellall.linalg.operators.row_blocks import ManyColumns, RowBlocks, WideRows
 from tellall.linalg.operators.sparse import Sparse
+
+if TYPE_CHECKING:
+    from scipy.sparse import csc_array, csr_array
 
 __all__ = [
     "MOST_ENTRIES",
@@ -69,8 +72,7 @@ class Stack(LinearOperator):
         return sum(operator.entries for operator in self.operators)
 
     def matmat(self, block: Array) -> Array:
-        out: Array = self.device.xp.concat([operator.matmat(block) for operator in self.operators])
-        return out
+        return self.device.xp.concat([operator.matmat(block) for operator in self.operators])
 
     def rmatmat(self, block: Array) -> Array:
         parts = zip(self.operators, split_rows(block, self.operators), strict=True)
@@ -91,7 +93,7 @@ class Stack(LinearOperator):
     def squared(self) -> Stack:
         return Stack([operator.squared() for operator in self.operators])
 
-    def to_sparse(self) -> Any:
+    def to_sparse(self) -> csr_array:
         from scipy.sparse import csr_array, vstack
 
         return csr_array(vstack([operator.to_sparse() for operator in self.operators]))
@@ -124,8 +126,7 @@ class RowScale(LinearOperator):
         return RowScale(self.operator.on(device), self.scale)
 
     def _scaled(self, block: Array) -> Array:
-        out: Array = block * self.device.xp.astype(self._rows, block.dtype, copy=False)[:, None]
-        return out
+        return block * self.device.xp.astype(self._rows, block.dtype, copy=False)[:, None]
 
     def gram(self, weights: Array | None = None) -> Array:
         square = self.scale**2
@@ -140,7 +141,7 @@ class RowScale(LinearOperator):
     def to_dense(self) -> Array:
         return np.asarray(self.operator.to_dense() * self.scale[:, None])
 
-    def to_sparse(self) -> Any:
+    def to_sparse(self) -> csr_array:
         from scipy.sparse import csr_array
 
         return csr_array(self.operator.to_sparse().multiply(self.scale[:, None]))
@@ -185,13 +186,11 @@ class OnDevice(LinearOperator):
 
     def matmat(self, block: Array) -> Array:
         device = self._resident.device
-        out: Array = device.get(self._resident.matmat(device.put(block)))
-        return out
+        return device.get(self._resident.matmat(device.put(block)))
 
     def rmatmat(self, block: Array) -> Array:
         device = self._resident.device
-        out: Array = device.get(self._resident.rmatmat(device.put(block)))
-        return out
+        return device.get(self._resident.rmatmat(device.put(block)))
 
     def gram(self, weights: Array | None = None) -> Array:
         return super().gram(weights) if self._source is None else self._source.gram(weights)
@@ -199,7 +198,7 @@ class OnDevice(LinearOperator):
     def to_dense(self) -> Array:
         return super().to_dense() if self._source is None else self._source.to_dense()
 
-    def to_sparse(self) -> Any:
+    def to_sparse(self) -> csr_array:
         return super().to_sparse() if self._source is None else self._source.to_sparse()
 
     def take(self, columns: IntArray) -> OnDevice:
@@ -363,8 +362,8 @@ class RowFactor:
         if self.rows.blocks is not None:
             inner = self.rows.blocks.outer(self.weight, 1 / self.precision)
         else:
-            inner = self._scaled @ self._scaled.T
-            inner = inner if isinstance(inner, np.ndarray) else inner.toarray()
+            product = self._scaled @ self._scaled.T
+            inner = product if isinstance(product, np.ndarray) else product.toarray()
         inner[np.diag_indices_from(inner)] += 1 + (more and more * float(inner.max()))
         factor, failed = lapack.dpotrf(inner.T, lower=1, clean=1, overwrite_a=1)  # symmetric
         return factor, failed
@@ -375,11 +374,10 @@ class RowFactor:
 
         spread = right / self.precision
         inside = cho_solve((self.factor, True), self.weight * self.rows.image(spread))
-        out: Array = spread - self.rows.back(self.weight * inside) / self.precision
-        return out
+        return spread - self.rows.back(self.weight * inside) / self.precision
 
     @cached_property
-    def _scaled(self) -> Any:
+    def _scaled(self) -> csr_array | Array:
         """W^½ A Λ^−½."""
         return _times(self.rows.matrix, self.weight, 1 / np.sqrt(self.precision))
 
@@ -399,14 +397,12 @@ class RowFactor:
             used = np.einsum("ij,ij->j", reduced, reduced)
         else:
             used = _quadratic(self._scaled.tocsc(), self._inverse)
-        out: Array = np.maximum(1 - used, _LEAST) / self.precision
-        return out
+        return np.maximum(1 - used, _LEAST) / self.precision
 
     @property
     def shares(self) -> Array:
         """w_j a_j H⁻¹ a_jᵀ for each distinct row."""
-        out: Array = 1 - self._inverse.diagonal()
-        return out
+        return 1 - self._inverse.diagonal()
 
     @cached_property
     def _inverse(self) -> Array:
@@ -418,7 +414,7 @@ class RowFactor:
         return out
 
 
-def _times(matrix: Any, rows: Array, columns: Array) -> Any:
+def _times(matrix: csr_array | Array, rows: Array, columns: Array) -> csr_array | Array:
     """diag(rows) A diag(columns)."""
     if isinstance(matrix, np.ndarray):
         return matrix * rows[:, None] * columns
@@ -427,7 +423,7 @@ def _times(matrix: Any, rows: Array, columns: Array) -> Any:
     return out
 
 
-def _quadratic(matrix: Any, inner: Array) -> Array:
+def _quadratic(matrix: csc_array, inner: Array) -> Array:
     """a_pᵀ K a_p for every column a_p of a sparse matrix; reads only the upper half of the symmetric K."""
     matrix.sort_indices()
     counts, flat = np.diff(matrix.indptr), inner.ravel()

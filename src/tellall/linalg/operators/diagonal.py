@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any, final
+from typing import TYPE_CHECKING, final
 
 import numpy as np
 
 from tellall.core.errors import invalid
 from tellall.linalg.operators.linear_operator import Array, Device, IntArray, LinearOperator, split_rows
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 __all__ = ["BlockDiagonal"]
 
@@ -48,8 +51,7 @@ class BlockDiagonal(LinearOperator):
     def matmat(self, block: Array) -> Array:
         xp = self.device.xp
         pairs = zip(self.parts, self._indices, strict=True)
-        out: Array = xp.concat([part.matmat(xp.take(block, index, axis=0)) for part, index in pairs])
-        return out
+        return xp.concat([part.matmat(xp.take(block, index, axis=0)) for part, index in pairs])
 
     def rmatmat(self, block: Array) -> Array:
         xp = self.device.xp
@@ -58,8 +60,7 @@ class BlockDiagonal(LinearOperator):
         ]
         if self._has_zeros:
             found.append(self.device.zeros((1, block.shape[1]), found[0].dtype))
-        out: Array = xp.take(xp.concat(found), self._order, axis=0)
-        return out
+        return xp.take(xp.concat(found), self._order, axis=0)
 
     def on(self, device: Device) -> BlockDiagonal:
         return BlockDiagonal([part.on(device) for part in self.parts], self.columns, self.shape[1])
@@ -83,7 +84,7 @@ class BlockDiagonal(LinearOperator):
     def squared(self) -> BlockDiagonal:
         return BlockDiagonal([part.squared() for part in self.parts], self.columns, self.shape[1])
 
-    def to_sparse(self) -> Any:
+    def to_sparse(self) -> csr_array:
         from scipy.sparse import block_diag, coo_array, csr_array
 
         found = coo_array(block_diag([part.to_sparse() for part in self.parts]))
@@ -91,7 +92,7 @@ class BlockDiagonal(LinearOperator):
         return csr_array((found.data, (found.row, place)), shape=self.shape)
 
     @cached_property
-    def _indices(self) -> list[Any]:
+    def _indices(self) -> list[IntArray]:
         """The columns of each part, on the device."""
         return [self.device.put(index) for index in self.columns]
 
@@ -101,7 +102,7 @@ class BlockDiagonal(LinearOperator):
         return sum(index.size for index in self.columns) < self.shape[1]
 
     @cached_property
-    def _order(self) -> Any:
+    def _order(self) -> IntArray:
         """For each column its index when the parts' columns come one after the other, zeros last."""
         placed = np.concatenate(self.columns)
         order = np.full(self.shape[1], placed.size)

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from math import comb
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast, final
 
 import numpy as np
 import numpy.typing as npt
@@ -18,15 +18,23 @@ import numpy.typing as npt
 from tellall.core.errors import TellallError, invalid
 from tellall.core.memory import free_on_host
 
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
 __all__ = [
     "HOST",
     "Array",
+    "ArrayLibrary",
     "Dense",
     "Device",
     "IntArray",
     "LinearOperator",
+    "Mask",
+    "NumberType",
+    "Numbers",
     "Partition",
     "RowSelect",
+    "Values",
     "find_device",
     "split_rows",
     "stack_columns",
@@ -35,6 +43,11 @@ __all__ = [
 
 Array = npt.NDArray[np.floating[Any]]
 IntArray = npt.NDArray[np.integer[Any]]
+Mask = npt.NDArray[np.bool_]
+NumberType = np.dtype[np.floating[Any]]  # on a device, what its library calls it
+Rows = TypeVar("Rows", Array, Array | None)
+Values = Array | float  # one for each row, or the same for all
+Numbers = TypeVar("Numbers")  # arrays of one kind, and on devices what stands for them there
 
 _HOST_BLOCK = 1 << 26  # bytes of a block of work on the host, which suits its caches
 _DEVICE_BLOCK = 1 << 33  # and on a device, where larger blocks are no faster
@@ -42,6 +55,38 @@ _BLOCK = 1024  # columns of the identity multiplied at once where no closed form
 _SMALL = 2**20  # entries up to which a product with the matrix is quicker than one with its structure
 _WRITTEN = 1 << 26  # entries up to which all rows are written out to select some
 _CHUNK = 1 << 20  # memberships handled at once, so that temporaries stay in cache-sized pieces
+
+
+class ArrayLibrary(Protocol):
+    """What kernels use of an array library: functions and types of the array API standard."""
+
+    int32: NumberType
+    float32: NumberType
+    float64: NumberType
+    abs: Callable[..., Array]
+    all: Callable[..., Array]
+    any: Callable[..., Array]
+    asarray: Callable[..., Array]
+    astype: Callable[..., Array]
+    clip: Callable[..., Array]
+    concat: Callable[..., Array]
+    cuda: Any
+    cumulative_sum: Callable[..., Array]
+    log: Callable[..., Array]
+    max: Callable[..., Array]
+    mean: Callable[..., Array]
+    minimum: Callable[..., Array]
+    reshape: Callable[..., Array]
+    result_type: Callable[..., NumberType]
+    sign: Callable[..., Array]
+    sort: Callable[..., Array]
+    sqrt: Callable[..., Array]
+    sum: Callable[..., Array]
+    take: Callable[..., Array]
+    tanh: Callable[..., Array]
+    where: Callable[..., Array]
+    zeros: Callable[..., Array]
+    zeros_like: Callable[..., Array]
 
 
 @final
@@ -67,39 +112,41 @@ class Device:
     """
 
     name: str
-    xp: Any
+    xp: ArrayLibrary
     handle: Any = None
-    narrow: Any = None
+    narrow: NumberType | None = None
     panel: int = 128
     home: Any = "cpu"
 
-    def put(self, array: Any) -> Any:
+    def put(self, array: Numbers) -> Numbers:
         """The same numbers on this device; a single number needs no move."""
         if self.xp is HOST.xp or isinstance(array, float):
             return array
-        return self.xp.asarray(np.require(array, requirements=["C", "W"]), device=self.handle)
+        return cast(
+            "Numbers", self.xp.asarray(np.require(array, requirements=["C", "W"]), device=self.handle)
+        )
 
-    def get(self, array: Any) -> Any:
+    def get(self, array: Numbers) -> Numbers:
         """The same numbers as a NumPy array."""
         if self.xp is HOST.xp or isinstance(array, float | np.ndarray):
             return array
         from array_api_compat import to_device
 
-        return np.asarray(to_device(array, self.home))
+        return cast("Numbers", np.asarray(to_device(array, self.home)))
 
-    def dtype(self, kind: Any) -> Any:
+    def dtype(self, kind: npt.DTypeLike) -> NumberType:
         """What this library calls a NumPy number type."""
-        return getattr(self.xp, np.dtype(kind).name)
+        return cast("NumberType", getattr(self.xp, np.dtype(kind).name))
 
-    def numpy_dtype(self, array: Any) -> np.dtype[Any]:
+    def numpy_dtype(self, array: Array) -> NumberType:
         """What NumPy calls the number type of an array of this device."""
         return np.dtype(str(array.dtype).rpartition(".")[2])
 
-    def zeros(self, shape: Any, dtype: Any) -> Any:
+    def zeros(self, shape: tuple[int, ...], dtype: NumberType) -> Array:
         """Zeros on this device."""
         return self.xp.zeros(shape, dtype=dtype, device=self.handle)
 
-    def parts(self, array: Any, dtype: Any) -> list[Any]:
+    def parts(self, array: Array, dtype: NumberType) -> list[Array]:
         """Arrays of that type that add up to the array.
 
         In a narrow type, two are within a 2⁻¹⁶th of a number in single precision, and three within a
@@ -117,7 +164,7 @@ class Device:
             found.append(self.xp.astype(rest, dtype))
         return found
 
-    def rounded(self, array: Any) -> Any:
+    def rounded(self, array: Array) -> Array:
         """Numbers within a 2⁻⁹th of these whose products take half the time, if there is a narrow type."""
         if self.narrow is None:
             return array
@@ -133,7 +180,7 @@ class Device:
                 raise MemoryError(f"too little memory on {self.name}") from error
             raise
 
-    def product(self, left: Any, right: Any) -> Any:
+    def product(self, left: Array, right: Array) -> Array:
         """The matrix product; in single precision if the factors are narrow."""
         if self.narrow is None or left.dtype != self.narrow:
             return left @ right
@@ -141,19 +188,21 @@ class Device:
             return self.xp.astype(left, self.xp.float32) @ self.xp.astype(right, self.xp.float32)
         import torch
 
-        return torch.mm(left, right, out_dtype=torch.float32)
+        out: Array = torch.mm(left, right, out_dtype=torch.float32)
+        return out
 
-    def take_rows(self, table: Any, index: Any) -> Any:
+    def take_rows(self, table: Array, index: Array | IntArray) -> Array:
         """Rows of a table by their numbers."""
-        index = self.xp.astype(index, self.xp.int32)
+        narrow_index = self.xp.astype(index, self.xp.int32)
         if self.narrow is None or table.dtype != self.narrow or table.shape[1] != 8:
-            return self.xp.take(table, index, axis=0)
+            return self.xp.take(table, narrow_index, axis=0)
         # eight narrow numbers are the sixteen bytes of one complex number, which is fetched 70 times faster
         import torch
 
-        return torch.index_select(table.view(torch.complex128)[:, 0], 0, index).view(table.dtype)
+        wide: Array = torch.index_select(table.view(torch.complex128)[:, 0], 0, narrow_index)
+        return wide.view(table.dtype)
 
-    def thin_product(self, matrix: Any, vector: Any) -> Any:
+    def thin_product(self, matrix: Array, vector: Array) -> Array:
         """A matrix times a vector, in the vector's precision."""
         parts = self.parts(vector, matrix.dtype)
         found = self.product(matrix, parts[0][:, None])[:, 0]
@@ -161,10 +210,11 @@ class Device:
             found = found + self.product(matrix, part[:, None])[:, 0]
         return found
 
-    def column_dots(self, left: Any, right: Any) -> Any:
+    def column_dots(self, left: Array, right: Array) -> Array:
         """Σ_i left[i, p] right[i, p] for every p."""
         if self.xp is HOST.xp:
-            return np.einsum("ip,ip->p", left, right)
+            out: Array = np.einsum("ip,ip->p", left, right)
+            return out
         return self.xp.sum(left * right, axis=0)
 
     @property
@@ -184,13 +234,13 @@ class Device:
         return int(free[0])
 
 
-def _host_namespace() -> Any:
+def _host_namespace() -> ArrayLibrary:
     """NumPy; before 2.1, which lacks some of the standard's names, through array-api-compat."""
     if hasattr(np, "astype"):
-        return np
+        return cast("ArrayLibrary", np)
     import array_api_compat.numpy
 
-    return array_api_compat.numpy
+    return cast("ArrayLibrary", array_api_compat.numpy)
 
 
 HOST = Device("cpu", _host_namespace())
@@ -220,7 +270,9 @@ def _torch(name: str) -> tuple[Device | None, str]:
     index = int(name.partition(":")[2] or 0)
     if not torch.cuda.is_available() or torch.cuda.device_count() <= index:
         return None, f"device={name!r}: PyTorch sees no such CUDA device on this machine"
-    return Device(name, namespace, torch.device("cuda", index), narrow=torch.bfloat16, panel=512), ""
+    return Device(
+        name, cast("ArrayLibrary", namespace), torch.device("cuda", index), narrow=torch.bfloat16, panel=512
+    ), ""
 
 
 def _cupy(name: str) -> tuple[Device | None, str]:
@@ -236,7 +288,7 @@ def _cupy(name: str) -> tuple[Device | None, str]:
         count = 0
     if count <= index:
         return None, f"device={name!r}: CuPy sees no such CUDA device on this machine"
-    return Device(name, namespace, cupy.cuda.Device(index), panel=512), ""
+    return Device(name, cast("ArrayLibrary", namespace), cupy.cuda.Device(index), panel=512), ""
 
 
 class LinearOperator(ABC):
@@ -314,7 +366,7 @@ class LinearOperator(ABC):
             return np.ascontiguousarray(self.rmatmat(np.eye(m)).T)
         return self.matmat(np.eye(n))
 
-    def to_sparse(self) -> Any:
+    def to_sparse(self) -> csr_array:
         """The matrix as a scipy CSR array."""
         from scipy.sparse import csr_array
 
@@ -342,11 +394,10 @@ def stack_columns(device: Device, product: Callable[[Array], Array], block: Arra
     """A product with each column of a block on that device, side by side."""
     columns = [product(block[:, c])[:, None] for c in range(block.shape[1])]
     nothing = device.zeros((rows, 0), block.dtype)
-    out: Array = device.xp.concat(columns, axis=1) if columns else nothing
-    return out
+    return device.xp.concat(columns, axis=1) if columns else nothing
 
 
-def split_rows(rows: Any, operators: Sequence[LinearOperator]) -> list[Any]:
+def split_rows(rows: Rows, operators: Sequence[LinearOperator]) -> list[Rows]:
     """Splits rows among operators whose rows come one after the other; None gives None for each."""
     if rows is None:
         return [None] * len(operators)
@@ -446,14 +497,14 @@ class Partition(LinearOperator):
     def squared(self) -> Partition:
         return self
 
-    def to_sparse(self) -> Any:
+    def to_sparse(self) -> csr_array:
         from scipy.sparse import csr_array
 
         tables, n = self.codes.shape
         people = np.broadcast_to(np.arange(n), (tables, n)).ravel()
         return csr_array((np.ones(tables * n), (self.codes.ravel(), people)), shape=self.shape)
 
-    def _count(self, vector: Any) -> Any:
+    def _count(self, vector: Array) -> Array:
         if self.device is not HOST:
             return self._count_sorted(vector)
         out = np.zeros(self.shape[0])
@@ -462,7 +513,7 @@ class Partition(LinearOperator):
             out += np.bincount(rows.ravel(), weights, minlength=self.shape[0])
         return out
 
-    def _count_sorted(self, vector: Any) -> Any:
+    def _count_sorted(self, vector: Array) -> Array:
         """The counts by running sums over the people in the order of their cells, in double precision."""
         device, xp = self.device, self.device.xp
         people, ends = self._sorted
@@ -471,7 +522,7 @@ class Partition(LinearOperator):
         return xp.astype(until[1:] - until[:-1], vector.dtype)
 
     @cached_property
-    def _sorted(self) -> tuple[Any, Any]:
+    def _sorted(self) -> tuple[IntArray, IntArray]:
         """The people in the order of their cells, and how many are in all cells before each."""
         order = np.argsort(self.codes, axis=None, kind="stable")
         counts = np.bincount(self.codes.ravel(), minlength=self.shape[0])
@@ -479,7 +530,7 @@ class Partition(LinearOperator):
         return self.device.put(order % max(self.shape[1], 1)), self.device.put(ends)
 
     @cached_property
-    def _cells(self) -> list[Any]:
+    def _cells(self) -> list[IntArray]:
         """The cell numbers of each table, on the device."""
         return [self.device.put(row) for row in self.codes]
 
@@ -499,7 +550,7 @@ class RowSelect(LinearOperator):
         self.operator = operator
         self.shape = (self.index.size, operator.shape[1])
         self.dtype, self.device = operator.dtype, operator.device
-        self._index: Any = self.device.put(self.index)
+        self._index = self.device.put(self.index)
         # its counts add up the values of rows that were selected more than once
         self._chosen = Partition(self.index, operator.shape[0], device=self.device)
 
@@ -509,8 +560,7 @@ class RowSelect(LinearOperator):
         return min(self.shape[0] * self.shape[1], often * self.operator.entries)
 
     def matmat(self, block: Array) -> Array:
-        out: Array = self.device.xp.take(self.operator.matmat(block), self._index, axis=0)
-        return out
+        return self.device.xp.take(self.operator.matmat(block), self._index, axis=0)
 
     def rmatmat(self, block: Array) -> Array:
         rows = self.device.xp.astype(self._chosen.matmat(block), block.dtype, copy=False)
@@ -533,7 +583,7 @@ class RowSelect(LinearOperator):
             return super().to_dense()
         return np.asarray(self.operator.to_dense()[self.index])
 
-    def to_sparse(self) -> Any:
+    def to_sparse(self) -> csr_array:
         return self.operator.to_sparse()[self.index]
 
 
@@ -572,7 +622,7 @@ class Dense(LinearOperator):
 
     def __init__(self, matrix: npt.ArrayLike, *, device: Device = HOST) -> None:
         self.device = device
-        self.matrix: Any = matrix
+        self.matrix: Array = cast("Array", matrix)
         if device is HOST:
             array = np.asarray(matrix)
             if array.ndim != 2:
@@ -582,17 +632,15 @@ class Dense(LinearOperator):
         self.dtype = device.numpy_dtype(self.matrix)
 
     def matmat(self, block: Array) -> Array:
-        out: Array = self._like(block) @ block
-        return out
+        return self._like(block) @ block
 
     def rmatmat(self, block: Array) -> Array:
-        out: Array = self._like(block).T @ block
-        return out
+        return self._like(block).T @ block
 
     def on(self, device: Device) -> Dense:
         return Dense(device.put(self.matrix), device=device)
 
-    def _like(self, block: Array) -> Any:
+    def _like(self, block: Array) -> Array:
         """The matrix in the block's number type, since other libraries do not multiply mixed types."""
         if self.device is HOST or self.matrix.dtype == block.dtype:
             return self.matrix
@@ -600,8 +648,7 @@ class Dense(LinearOperator):
 
     def gram(self, weights: Array | None = None) -> Array:
         matrix = self.to_dense().astype(np.float64, copy=False)
-        out: Array = matrix.T @ (matrix if weights is None else matrix * weights[:, None])
-        return out
+        return matrix.T @ (matrix if weights is None else matrix * weights[:, None])
 
     def take(self, columns: IntArray) -> Dense:
         return Dense(self.device.xp.take(self.matrix, self.device.put(columns), axis=1), device=self.device)
@@ -610,10 +657,9 @@ class Dense(LinearOperator):
         return Dense(self.matrix**2, device=self.device)
 
     def to_dense(self) -> Array:
-        out: Array = self.device.get(self.matrix)
-        return out
+        return self.device.get(self.matrix)
 
-    def to_sparse(self) -> Any:
+    def to_sparse(self) -> csr_array:
         from scipy.sparse import csr_array
 
         return csr_array(self.matrix)

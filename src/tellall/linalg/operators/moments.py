@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import combinations, islice
 from math import comb
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, cast, final
 
 import numpy as np
 import numpy.typing as npt
@@ -19,9 +19,13 @@ from tellall.linalg.operators.linear_operator import (
     Device,
     IntArray,
     LinearOperator,
+    NumberType,
     RowSelect,
     stack_columns,
 )
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 __all__ = [
     "Moments",
@@ -143,14 +147,14 @@ class Packed:
             row[:] = np.packbits(np.unpackbits(bits, count=self.columns)[wanted])
         return replace(self, bits=self.device.put(kept), columns=wanted.size)
 
-    def block(self, start: int, stop: int, dtype: Any) -> Any:
+    def block(self, start: int, stop: int, dtype: NumberType) -> Array:
         """Columns from start, a multiple of 8, to stop."""
         xp, first, last = self.device.xp, start // 8, -(-stop // 8)
         codes = xp.reshape(self.bits[:, first:last], (-1,))
         expanded = self.device.take_rows(self._table(dtype), codes)
         return xp.reshape(expanded, (self.bits.shape[0], 8 * (last - first)))[:, : stop - start]
 
-    def blocks(self, dtype: Any, *, most: int | None = None) -> Iterator[tuple[int, int, Any]]:
+    def blocks(self, dtype: NumberType, *, most: int | None = None) -> Iterator[tuple[int, int, Array]]:
         """Start, stop and the columns between, as many at a time as the device has room for."""
         room = self.device.block // (_WORK * max(1, self.shape[0])) if most is None else most
         width = max(_WIDTH, room // _WIDTH * _WIDTH)
@@ -158,8 +162,8 @@ class Packed:
             stop = min(start + width, self.columns)
             yield start, stop, self.block(start, stop, dtype)
 
-    def _table(self, dtype: Any) -> Any:
-        tables: dict[Any, Any] = self._tables
+    def _table(self, dtype: NumberType) -> Array:
+        tables = self._tables
         if dtype not in tables:
             bits = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1)
             values = np.where(bits == 1, self.high, self.low).astype(np.float32)
@@ -167,7 +171,7 @@ class Packed:
         return tables[dtype]
 
     @cached_property
-    def _tables(self) -> dict[Any, Any]:
+    def _tables(self) -> dict[NumberType, Array]:
         return {}
 
 
@@ -191,7 +195,7 @@ class _Block:
     index: IntArray
 
 
-def triples(device: Device, d: int, s: Any, parts: Iterable[Part], order: Any) -> Any:
+def triples(device: Device, d: int, s: Array, parts: Iterable[Part], order: IntArray) -> Array:
     """Σ_p T[i,p] T[j,p] T[k,p] s[p] for i < j < k, lexicographic.
 
     Parameters
@@ -219,7 +223,9 @@ def triples(device: Device, d: int, s: Any, parts: Iterable[Part], order: Any) -
     return xp.take(xp.concat(flat), order)
 
 
-def triples_transposed(device: Device, d: int, y: Any, parts: Iterable[Part], order: Any, work: Any) -> Any:
+def triples_transposed(
+    device: Device, d: int, y: Array, parts: Iterable[Part], order: IntArray, work: NumberType
+) -> Array:
     """Σ_{i<j<k} y[i,j,k] T[i,p] T[j,p] T[k,p] for every p.
 
     Like `triples`, but y has the type of the result, the parts have type `work`, and `order` is `spread`.
@@ -244,7 +250,7 @@ def triples_transposed(device: Device, d: int, y: Any, parts: Iterable[Part], or
     return xp.concat(out)
 
 
-def _pairs(device: Device, block: _Block, T: Any, scaled: Any) -> Any:
+def _pairs(device: Device, block: _Block, T: Array, scaled: Array) -> Array:
     """T[i] scaled[j] for every pair of a block."""
     if device is not HOST:
         return device.xp.concat([T[:j, :] * scaled[j, :] for j, _ in block.middles])
@@ -254,7 +260,7 @@ def _pairs(device: Device, block: _Block, T: Any, scaled: Any) -> Any:
     return out
 
 
-def _people(device: Device, parts: Iterable[Part]) -> Iterator[tuple[int, Any]]:
+def _people(device: Device, parts: Iterable[Part]) -> Iterator[tuple[int, Array]]:
     """The factor's columns, as many at a time as there is room for the products of a block's pairs."""
     for start, stop, T in parts:
         width, count = _width(device, T.shape[0]), stop - start
@@ -336,10 +342,10 @@ class Moments(LinearOperator):
             self.factor = array if array.dtype.kind == "f" else array.astype(np.float64)
             self.dtype = self.factor.dtype
         else:
-            self.dtype = device.numpy_dtype(self.factor)
+            self.dtype = device.numpy_dtype(cast("Array", factor))
         self.order = order
         self.shape = (comb(self.factor.shape[0], order), self.factor.shape[1])
-        self._indices: dict[tuple[str, int], Any] = {}
+        self._indices: dict[tuple[str, int], IntArray] = {}
 
     def matmat(self, block: Array) -> Array:
         return stack_columns(self.device, self._image, block, self.shape[0])
@@ -348,12 +354,10 @@ class Moments(LinearOperator):
         return stack_columns(self.device, self._back_image, block, self.shape[1])
 
     def matvec(self, vector: Array) -> Array:
-        out: Array = self._image(vector)
-        return out
+        return self._image(vector)
 
     def rmatvec(self, vector: Array) -> Array:
-        out: Array = self._back_image(vector)
-        return out
+        return self._back_image(vector)
 
     def gram(self, weights: Array | None = None) -> Array:
         scale = self._common_weight(weights)
@@ -406,7 +410,7 @@ class Moments(LinearOperator):
         m, n = self.shape
         return m * n if self._ones is None else comb(len(self._ones), self.order) * n
 
-    def to_sparse(self) -> Any:
+    def to_sparse(self) -> csr_array:
         from scipy.sparse import csr_array
 
         m, n = self.shape
@@ -422,23 +426,25 @@ class Moments(LinearOperator):
         blocks = list(self._row_blocks())
         return np.concatenate(blocks) if blocks else np.zeros(self.shape, dtype=self.dtype)
 
-    def _whole(self) -> Any:
+    def _whole(self) -> Array:
         if isinstance(self.factor, Packed):
             return self.factor.block(0, self.shape[1], self.device.dtype(self.dtype))
-        return self.factor
+        whole: Array = self.factor
+        return whole
 
-    def _work_dtype(self, dtype: Any) -> Any:
+    def _work_dtype(self, dtype: NumberType) -> NumberType:
         """The number type of the factor in products with vectors of that type."""
         narrow = self.device.narrow
-        single = narrow is not None and dtype == self.device.xp.float32
-        return narrow if single and isinstance(self.factor, Packed) else dtype
+        if narrow is None or dtype != self.device.xp.float32 or not isinstance(self.factor, Packed):
+            return dtype
+        return narrow
 
-    def _pair_dtype(self, dtype: Any) -> Any:
+    def _pair_dtype(self, dtype: NumberType) -> NumberType:
         """The same for sums over pairs, where double precision is split into three narrow parts."""
         narrow = self.device.narrow
         return dtype if narrow is None or not isinstance(self.factor, Packed) else narrow
 
-    def _blocks(self, dtype: Any) -> Iterator[tuple[int, int, Any]]:
+    def _blocks(self, dtype: NumberType) -> Iterator[tuple[int, int, Array]]:
         """Start, stop and the factor's columns between, in that number type."""
         if isinstance(self.factor, Packed):
             yield from self.factor.blocks(dtype)
@@ -446,7 +452,7 @@ class Moments(LinearOperator):
             whole = self.factor if self.factor.dtype == dtype else self.device.xp.astype(self.factor, dtype)
             yield 0, self.shape[1], whole
 
-    def _image(self, vector: Any) -> Any:
+    def _image(self, vector: Array) -> Array:
         device, xp, d = self.device, self.device.xp, self.factor.shape[0]
         vector = xp.astype(vector, xp.result_type(vector.dtype, device.dtype(self.dtype)), copy=False)
         if self._entry is not None:
@@ -466,7 +472,7 @@ class Moments(LinearOperator):
             total += device.thin_product(T, vector[start:stop])
         return total
 
-    def _back_image(self, vector: Any) -> Any:
+    def _back_image(self, vector: Array) -> Array:
         device, xp, d = self.device, self.device.xp, self.factor.shape[0]
         vector = xp.astype(vector, xp.result_type(vector.dtype, device.dtype(self.dtype)), copy=False)
         if self._entry is not None:
@@ -491,11 +497,11 @@ class Moments(LinearOperator):
         packed = isinstance(self.factor, Packed) and self.factor.constant
         return self.factor.low**self.order if packed else None
 
-    def _upper(self, d: int) -> Any:
+    def _upper(self, d: int) -> IntArray:
         """The flat indices of i < j in a d × d matrix."""
         return self._index("upper", d, upper_triangle)
 
-    def _spread(self, d: int, vector: Array) -> Any:
+    def _spread(self, d: int, vector: Array) -> Array:
         """The d × d matrix with the vector above its diagonal and zeros elsewhere."""
         device, xp = self.device, self.device.xp
         if device is HOST:
@@ -505,7 +511,7 @@ class Moments(LinearOperator):
         padded = xp.concat([vector, device.zeros((1,), vector.dtype)])
         return xp.reshape(xp.take(padded, self._index("spread", d, _spread_triangle)), (d, d))
 
-    def _index(self, name: str, d: int, make: Callable[[int], IntArray]) -> Any:
+    def _index(self, name: str, d: int, make: Callable[[int], IntArray]) -> IntArray:
         if self.device is HOST:
             return make(d)
         if (name, d) not in self._indices:
@@ -529,7 +535,7 @@ class Moments(LinearOperator):
             yield factor[chosen].prod(axis=1)
 
 
-def _add_pairs(device: Device, total: Any, T: Any, parts: list[Any]) -> None:
+def _add_pairs(device: Device, total: Array, T: Array, parts: list[Array]) -> None:
     """Adds Σ_p T[i,p] T[j,p] s[p] to total[i, j] for i ≤ j, where s is the sum of its parts.
 
     Half of a symmetric product is redundant: a panel of rows is multiplied with the rows from its first on.
@@ -541,15 +547,16 @@ def _add_pairs(device: Device, total: Any, T: Any, parts: list[Any]) -> None:
             total[i:j, i:] += device.product(rows * part, others)
 
 
-def _pairs_transposed(device: Device, T: Any, parts: list[Any]) -> Any:
+def _pairs_transposed(device: Device, T: Array, parts: list[Array]) -> Array:
     """Σ_{i<j} Y[i,j] T[i,p] T[j,p] for every p; the parts of Y have zeros on and below the diagonal."""
-    total = None
+    total: Array | None = None
     for i, j in _panels(T.shape[0], device.panel):
         found = device.product(parts[0][i:j, i:], T[i:, :])
         for part in parts[1:]:
             found += device.product(part[i:j, i:], T[i:, :])
         dots = device.column_dots(found, T[i:j, :])
         total = dots if total is None else total + dots
+    assert total is not None
     return total
 
 
@@ -572,8 +579,7 @@ def subset_rank(index: IntArray, total: int) -> IntArray:
 
 
 def _pair_rank(i: IntArray, j: IntArray, total: IntArray | int) -> IntArray:
-    out: IntArray = i * (2 * total - i - 1) // 2 + (j - i - 1)
-    return out
+    return i * (2 * total - i - 1) // 2 + (j - i - 1)
 
 
 @lru_cache(maxsize=256)

@@ -322,7 +322,7 @@ def _columns(operator: LinearOperator) -> Iterator[tuple[slice, Indices, Indices
     step = max(1, _WRITTEN * unknowns // max(operator.entries, 1))
     for begin in range(0, unknowns, step):
         part = slice(begin, min(begin + step, unknowns))
-        few = operator.take(np.arange(part.start, part.stop)).to_sparse().tocsc()
+        few: Any = operator.take(np.arange(part.start, part.stop)).to_sparse().tocsc()
         few.sum_duplicates()
         few.eliminate_zeros()
         yield part, few.indices, np.repeat(np.arange(part.stop - begin), np.diff(few.indptr)), few.data

@@ -18,6 +18,7 @@ from tellall.linalg.operators.linear_operator import (
     Device,
     IntArray,
     LinearOperator,
+    NumberType,
     RowSelect,
     stack_columns,
 )
@@ -139,7 +140,7 @@ class RowFunction(LinearOperator):
         else:
             self.device, self.dtype = HOST, self.bits.dtype
         self.coefficients, self.factor = _shortest_polynomial(self.table, self.bits)
-        self._indices: dict[tuple[int, ...], Any] = {}
+        self._indices: dict[tuple[int, ...], IntArray] = {}
 
     def matmat(self, block: Array) -> Array:
         return stack_columns(self.device, self.matvec, block, self.shape[0])
@@ -156,8 +157,7 @@ class RowFunction(LinearOperator):
             found = list(self._images(T, weights, (), self.k))
             whole = xp.concat(found) if found else self.device.zeros((0,), kind)
             total = whole if total is None else total + whole
-        out: Array = self.device.zeros((self.shape[0],), kind) if total is None else total
-        return out
+        return self.device.zeros((self.shape[0],), kind) if total is None else total
 
     def rmatvec(self, vector: Array) -> Array:
         xp, kind = self.device.xp, self._kind(vector)
@@ -171,18 +171,17 @@ class RowFunction(LinearOperator):
             for subset, c in self.coefficients.items():
                 total += found[subset] * c
             parts.append(total)
-        out: Array = xp.concat(parts) if len(parts) > 2 else parts[-1]
-        return out
+        return xp.concat(parts) if len(parts) > 2 else parts[-1]
 
     def on(self, device: Device) -> RowFunction:
         packed = self.bits if isinstance(self.bits, Packed) else Packed.of(self.bits)
         return RowFunction(self.table, packed.on(device), self.tuples)
 
-    def _kind(self, vector: Array) -> Any:
+    def _kind(self, vector: Array) -> NumberType:
         """The number type of products with a vector."""
         return self.device.xp.result_type(self.device.dtype(self.dtype), vector.dtype)
 
-    def _blocks(self, kind: Any) -> Iterator[tuple[int, int, Any]]:
+    def _blocks(self, kind: NumberType) -> Iterator[tuple[int, int, Array]]:
         """Start, stop and the factor's columns between."""
         if isinstance(self.factor, Packed):
             yield from self.factor.blocks(kind)
@@ -195,8 +194,7 @@ class RowFunction(LinearOperator):
         if not isinstance(self.bits, Packed):
             whole: Array = self.bits
             return whole
-        out: Array = self.device.get(self.bits.block(0, self.shape[1], self.device.dtype(self.dtype)))
-        return out
+        return self.device.get(self.bits.block(0, self.shape[1], self.device.dtype(self.dtype)))
 
     def gram(self, weights: Array | None = None) -> Array:
         if self.tuples == "subsets" and self.k <= 3 and set(self.coefficients) == {self.table.size - 1}:
@@ -221,7 +219,9 @@ class RowFunction(LinearOperator):
         blocks = list(self._row_blocks())
         return np.concatenate(blocks) if blocks else np.zeros(self.shape, dtype=self.dtype)
 
-    def _images(self, T: Any, weights: dict[int, Any], chosen: tuple[int, ...], left: int) -> Iterator[Any]:
+    def _images(
+        self, T: Array, weights: dict[int, Array], chosen: tuple[int, ...], left: int
+    ) -> Iterator[Array]:
         """Yields the results for every choice of the last `left` attributes, given the chosen others.
 
         ``weights[S]`` multiplies the product of the attributes in S, a set of the last ones.
@@ -247,8 +247,8 @@ class RowFunction(LinearOperator):
             yield from self._images(T, inside, (*chosen, i), left - 1)
 
     def _back_images(
-        self, T: Any, vector: Any, chosen: tuple[int, ...], left: int, wanted: set[int]
-    ) -> dict[int, Any]:
+        self, T: Array, vector: Array, chosen: tuple[int, ...], left: int, wanted: set[int]
+    ) -> dict[int, Array]:
         """For each wanted set S of the last attributes, Σ over their choices of y times the product of S."""
         device = self.device
         first = chosen[-1] + 1 if self.tuples == "subsets" and chosen else 0
@@ -268,7 +268,7 @@ class RowFunction(LinearOperator):
             start = stop
         return total
 
-    def _spread(self, vector: Any, chosen: tuple[int, ...], left: int, size: int) -> Any:
+    def _spread(self, vector: Array, chosen: tuple[int, ...], left: int, size: int) -> Array:
         """The values at their indices in the block of all choices of the last attributes, zero elsewhere."""
         device, xp, shape = self.device, self.device.xp, (size,) * left
         if device is HOST:
@@ -278,7 +278,7 @@ class RowFunction(LinearOperator):
         padded = xp.concat([vector, device.zeros((1,), vector.dtype)])
         return xp.reshape(xp.take(padded, self._index(chosen, left, inverse=True)), shape)
 
-    def _index(self, chosen: tuple[int, ...], left: int, *, inverse: bool = False) -> Any:
+    def _index(self, chosen: tuple[int, ...], left: int, *, inverse: bool = False) -> IntArray:
         """The indices of the rows in the block or, inverted, the row at each index (past the last: none)."""
         if self.device is HOST:
             return self._positions(chosen, left)
@@ -408,7 +408,7 @@ def _shortest_polynomial(
     return terms, factor.astype(bits.dtype, copy=False)
 
 
-def _pair_image(device: Device, weights: dict[int, Any], T: Any) -> Any:
+def _pair_image(device: Device, weights: dict[int, Array], T: Array) -> Array:
     """Σ_p (w_∅ + w_1 T_i + w_2 T_j + w_12 T_i T_j) for every i, j."""
     T, d = _like(device, T, weights), T.shape[0]
     block = (T * weights[3]) @ T.T if 3 in weights else device.zeros((d, d), T.dtype)
@@ -419,19 +419,19 @@ def _pair_image(device: Device, weights: dict[int, Any], T: Any) -> Any:
     return block + device.xp.sum(weights[0]) if 0 in weights else block
 
 
-def _single_image(device: Device, weights: dict[int, Any], T: Any) -> Any:
+def _single_image(device: Device, weights: dict[int, Array], T: Array) -> Array:
     """Σ_p (w_∅ + w_1 T_i) for every i."""
     T = _like(device, T, weights)
     block = T @ weights[1] if 1 in weights else device.zeros((T.shape[0],), T.dtype)
     return block + device.xp.sum(weights[0]) if 0 in weights else block
 
 
-def _like(device: Device, T: Any, weights: dict[int, Any]) -> Any:
+def _like(device: Device, T: Array, weights: dict[int, Array]) -> Array:
     """The factor in the number type of the weights: libraries other than NumPy do not mix types."""
     return device.xp.astype(T, next(iter(weights.values())).dtype, copy=False) if weights else T
 
 
-def _back(device: Device, spread: Any, T: Any, wanted: set[int]) -> dict[int, Any]:
+def _back(device: Device, spread: Array, T: Array, wanted: set[int]) -> dict[int, Array]:
     """Σ y T_S over the last one or two attributes, for each wanted set S of them."""
     xp = device.xp
     T = xp.astype(T, spread.dtype, copy=False)

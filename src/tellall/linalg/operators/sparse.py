@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
+import numpy.typing as npt
 
 from tellall.core.errors import invalid
 from tellall.linalg.operators.linear_operator import Array, IntArray, LinearOperator
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array, sparray
 
 __all__ = ["Sparse"]
 
@@ -21,12 +25,13 @@ class Sparse(LinearOperator):
     A scipy CSR array: products cost O(entries), the gram O(Σ (entries of a row)²).
     """
 
-    def __init__(self, matrix: Any) -> None:
+    def __init__(self, matrix: npt.ArrayLike | sparray) -> None:
         from scipy.sparse import csr_array
 
-        if np.ndim(matrix) != 2:
-            raise invalid("matrix", "two-dimensional", np.shape(matrix))
-        self.matrix: Any = csr_array(matrix, dtype=np.float64)
+        given: Any = matrix
+        if np.ndim(given) != 2:
+            raise invalid("matrix", "two-dimensional", np.shape(given))
+        self.matrix: csr_array = csr_array(given, dtype=np.float64)
         self.shape = (int(self.matrix.shape[0]), int(self.matrix.shape[1]))
         self.dtype = np.dtype(np.float64)
 
@@ -53,5 +58,5 @@ class Sparse(LinearOperator):
     def to_dense(self) -> Array:
         return np.asarray(self.matrix.toarray())
 
-    def to_sparse(self) -> Any:
+    def to_sparse(self) -> csr_array:
         return self.matrix

@@ -6,6 +6,7 @@ significant. The same reading serves points (which variables are one) and subset
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -91,7 +92,7 @@ def cells(products: npt.ArrayLike) -> Numbers:
     return out
 
 
-def _butterfly(values: npt.ArrayLike, step: Any) -> Numbers:
+def _butterfly(values: npt.ArrayLike, step: Callable[[Numbers, Numbers], tuple[Numbers, Numbers]]) -> Numbers:
     """One step per variable, each on the halves where that variable is 0 and where it is 1."""
     array = np.asarray(values)
     if array.dtype.kind in "biu":  # small types would overflow

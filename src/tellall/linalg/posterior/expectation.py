@@ -155,8 +155,7 @@ class GaussianSteps:
 
         def shares() -> Array:
             own = np.divide(weights, merged[distinct.index], where=weights > 0, out=np.zeros_like(weights))
-            out: Array = own * factor.shares[distinct.index]
-            return out
+            return own * factor.shares[distinct.index]
 
         return GaussianPosterior(factor.solve(right), factor.diagonal, shares)
 

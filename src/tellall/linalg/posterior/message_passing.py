@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from tellall.core.work import doing
-from tellall.linalg.operators.linear_operator import HOST, Device, LinearOperator
+from tellall.linalg.operators.linear_operator import HOST, Device, LinearOperator, Numbers, Values
 from tellall.linalg.posterior.model import LEARN_FROM, Channel, CountPrior, Opinion
 from tellall.linalg.solvers.solution import Array
 
@@ -36,14 +34,14 @@ class Spread:
         )
         self.rows = m
 
-    def forward(self, variance: Any) -> Any:
+    def forward(self, variance: Array) -> Values:
         """The variance of every row."""
         xp = self.square.device.xp
         if self.even:
             return self.entry * float(xp.sum(variance, dtype=xp.float64))
         return xp.clip(self.square.matvec(variance), 0, None)
 
-    def backward(self, curvature: Any) -> Any:
+    def backward(self, curvature: Array) -> Values:
         """The precision that the rows give every unknown."""
         xp = self.square.device.xp
         if self.even:
@@ -85,7 +83,7 @@ def pass_messages(
     dtype = device.dtype(here.dtype)
     moments, channel = prior.moments_on(device), channel.on(device)
 
-    def judged(values: Any) -> Any:
+    def judged(values: Numbers) -> Numbers:
         """The values on the channel's device, which is the host if it has intervals."""
         return values if channel.device is device else device.get(values)
 
@@ -134,11 +132,11 @@ def pass_messages(
     )
 
 
-def _middle(channel: Channel, values: Any) -> float:
+def _middle(channel: Channel, values: Array) -> float:
     """The median size of the rows that have a value."""
     seen, xp = channel.seen(values), channel.device.xp
     return float(xp.sort(xp.abs(seen))[seen.shape[0] // 2]) if seen.shape[0] else 0.0
 
 
-def _at_least(device: Device, value: Any, least: float) -> Any:
+def _at_least(device: Device, value: Values, least: float) -> Values:
     return max(value, least) if isinstance(value, float) else device.xp.clip(value, least, None)

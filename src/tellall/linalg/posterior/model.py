@@ -12,7 +12,7 @@ from typing import Any, final
 import numpy as np
 import numpy.typing as npt
 
-from tellall.linalg.operators.linear_operator import HOST, Device, IntArray
+from tellall.linalg.operators.linear_operator import HOST, ArrayLibrary, Device, IntArray, Values
 from tellall.linalg.posterior.members import WRITTEN, Members
 from tellall.linalg.solvers.solution import Array
 
@@ -125,20 +125,20 @@ class CountPrior:
             variance[alike.index] = np.einsum("gw,gwv->gv", law, away * away)
         return mean, np.maximum(variance, _LEAST_VARIANCE)
 
-    def moments_on(self, device: Device) -> Callable[[Any, Any], tuple[Any, Any]]:
+    def moments_on(self, device: Device) -> Callable[[Values, Array], tuple[Array, Array]]:
         """The moments as a function of precisions and opinions on a device."""
         if device is HOST:
             return self.moments
         if not self.alone:
 
-            def there(precision: Any, opinion: Any) -> tuple[Any, Any]:
+            def there(precision: Values, opinion: Array) -> tuple[Array, Array]:
                 mean, variance = self.moments(device.get(precision), device.get(opinion))
                 return device.put(mean), device.put(variance)
 
             return there
         xp, log_odds = device.xp, device.put(self._log_odds)
 
-        def alone(precision: Any, opinion: Any) -> tuple[Any, Any]:
+        def alone(precision: Values, opinion: Array) -> tuple[Array, Array]:
             chance = 0.5 + 0.5 * xp.tanh(0.5 * (log_odds + precision * (opinion - 0.5)))
             return chance, xp.clip(chance * (1 - chance), _LEAST_VARIANCE, None)
 
@@ -148,8 +148,7 @@ class CountPrior:
         """The chance that one member of each group has the value, E[t]/size."""
         from scipy.special import expit
 
-        out: Array = expit(self.log_odds(precision, opinion))
-        return out
+        return expit(self.log_odds(precision, opinion))
 
     def log_odds(self, precision: Array | float, opinion: Array) -> Array:
         """log E[t] − log E[size − t], without loss of digits if the chance is almost 0 or 1."""
@@ -301,7 +300,7 @@ class Channel:
     a value is hidden as often as not (g = 0).
     """
 
-    variance: Any
+    variance: Values
     slack: Array | None = None
     share: float = 0.0  # of gross errors; zero if there are none
     gross_variance: float | None = None
@@ -316,12 +315,12 @@ class Channel:
         return replace(self, variance=device.put(self.device.get(self.variance)), device=device)
 
     @property
-    def noise(self) -> Any:
+    def noise(self) -> Values:
         """The variance of ordinary errors as now believed."""
         return self.variance * self.scale
 
     @property
-    def total(self) -> Any:
+    def total(self) -> Values:
         """The variance of ordinary errors, including the interval's."""
         if self.slack is None:
             return self.noise
@@ -335,7 +334,7 @@ class Channel:
         """The same with intervals taken as variances."""
         return Channel(self.total, unseen=self.unseen)
 
-    def seen(self, rows: Any) -> Any:
+    def seen(self, rows: Array) -> Array:
         """Those of the rows that have a value."""
         return rows if self.unseen is None else rows[~self.unseen]
 
@@ -349,13 +348,13 @@ class Channel:
             self, variance=variance, slack=slack if slack is not None and slack.any() else None, unseen=None
         )
 
-    def contaminated(self, residual: Any, spread: Any, *, share: float = 0.1) -> Channel:
+    def contaminated(self, residual: Array, spread: Values, *, share: float = 0.1) -> Channel:
         """The same with a first guess at a share of gross errors."""
         residual = self.seen(residual)
         size = self._mean(residual**2) / share - self._mean(spread)
         return replace(self, share=share, gross_variance=max(size, 10 * self._mean(self.noise)))
 
-    def respond(self, residual: Any, spread: Any) -> tuple[Any, Any, Any]:
+    def respond(self, residual: Array, spread: Values) -> tuple[Array, Array, Values]:
         """Score g, curvature −g′ and chance of a gross error of every row."""
         xp = self.device.xp
         total = spread + self.noise
@@ -375,7 +374,7 @@ class Channel:
         wide_own = wide * wide * square - wide
         return mixed, mixed * mixed - own - gross * (wide_own - own), gross
 
-    def learn(self, residual: Any, spread: Any, gross: Any) -> Channel:
+    def learn(self, residual: Array, spread: Values, gross: Values) -> Channel:
         """One step of expectation maximisation: the share and size of gross errors, and the noise itself."""
         if self.gross_variance is None:
             return self
@@ -402,7 +401,7 @@ class Channel:
         left = self._sum(ordinary * (square - spread)) / weight / self._mean(self.variance)
         return replace(out, scale=min(max(left, 1 / _NOISE_RANGE), _NOISE_RANGE))
 
-    def agreement(self, residual: Any, spread: Any, gross: Any) -> float:
+    def agreement(self, residual: Array, spread: Values, gross: Values) -> float:
         """The mean square of ordinary residuals over the predicted one; near one if the model holds."""
         ordinary = 1 - gross + 0.0 * residual
         ratio = residual * residual / (spread + self.total)
@@ -411,11 +410,11 @@ class Channel:
             return 1.0
         return self._sum(ordinary * ratio) / max(self._sum(ordinary), 1e-9)
 
-    def _sum(self, values: Any) -> float:
+    def _sum(self, values: Values) -> float:
         """The sum in double precision."""
         return float(self.device.xp.sum(values, dtype=self.device.xp.float64))
 
-    def _mean(self, values: Any) -> float:
+    def _mean(self, values: Values) -> float:
         if isinstance(values, float):
             return float(values)
         return self._sum(values) / max(int(values.shape[0]), 1)
@@ -481,11 +480,13 @@ def observation(
     return mean + score / curvature, np.sqrt(1 / curvature - variance)
 
 
-def _log(xp: Any, value: Any) -> Any:
+def _log(xp: ArrayLibrary, value: Values) -> Values:
     return math.log(value) if isinstance(value, float) else xp.log(value)
 
 
-def _interval(xp: Any, residual: Any, total: Any, slack: Array | None) -> tuple[Any, Any, Any]:
+def _interval(
+    xp: ArrayLibrary, residual: Array, total: Values, slack: Array | None
+) -> tuple[Array, Array, Array]:
     """log Z, score and curvature of a Gaussian of variance `total` widened by ±slack."""
     if slack is None:
         score = residual / total

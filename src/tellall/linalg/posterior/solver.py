@@ -130,8 +130,7 @@ class PosteriorSolution(Solution):
     @property
     def confidence(self) -> Array:
         """The chance that the likelier bit is right, in [1/2, 1]."""
-        out: Array = np.maximum(self.chance, 1 - self.chance)
-        return out
+        return np.maximum(self.chance, 1 - self.chance)
 
 
 @dataclass(frozen=True)
@@ -486,8 +485,7 @@ def _doubt(strength: Array) -> Array:
     """The chance that a guess with these log-odds is wrong."""
     from scipy.special import expit
 
-    out: Array = expit(-strength)
-    return out
+    return expit(-strength)
 
 
 def _room(expected: float, variance: float) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
@@ -13,6 +13,9 @@ from tellall.core.errors import invalid
 from tellall.linalg.operators.linear_operator import LinearOperator, written_out
 from tellall.linalg.solvers.pdhg import Saddle, Scaled, Split, Walk, even_out, saddle_point
 from tellall.linalg.solvers.solution import Array, Solution, Status, check_vector
+
+if TYPE_CHECKING:
+    pass
 
 __all__ = [
     "AbsoluteProblem",
@@ -171,10 +174,9 @@ class _FirstOrder(PreparedAbsolute):
         put, get = problem.operator.resident.device.put, problem.operator.resident.device.get
 
         def unscale(x: Array) -> Array:
-            out: Array = np.clip(self._middle + columns * x, problem.lower, problem.upper)
-            return out
+            return np.clip(self._middle + columns * x, problem.lower, problem.upper)
 
-        def accept(x: Any, y: Any) -> bool:
+        def accept(x: Array, y: Array) -> bool:
             certificate.update(self._certificate(unscale(get(x)), rows * get(y), target, floor))
             return certificate["gap"] <= self.options.gap
 
@@ -206,7 +208,7 @@ class _FirstOrder(PreparedAbsolute):
 def _saddle(problem: AbsoluteProblem, system: Split, shifted: Array) -> Saddle:
     """The saddle point problem in the scaled unknowns, in the precision of the scales."""
     rows, columns = system.scaled.rows, system.scaled.columns
-    half = (problem.upper - problem.lower) / 2
+    half: Array = (problem.upper - problem.lower) / 2
     resident = system.resident()
     target, slack, half, ceiling = (
         resident.device.put(each.astype(rows.dtype))

@@ -6,14 +6,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, final
+from typing import final
 
 import numpy as np
 
 from tellall.core.errors import invalid
 from tellall.core.work import doing
 from tellall.linalg.operators.compose import SPARSE, DistinctRows, RowFactor
-from tellall.linalg.operators.linear_operator import HOST, Device, LinearOperator
+from tellall.linalg.operators.linear_operator import HOST, Device, LinearOperator, Mask
 from tellall.linalg.solvers.singular_values import largest_eigenvalue, leading_directions
 from tellall.linalg.solvers.solution import Array, Solution, Status, check_vector
 
@@ -24,6 +24,8 @@ __all__ = [
     "count_probes",
     "shrunk_variances",
 ]
+
+Product = Callable[[Array], Array]  # a linear function of a vector, or its gradient
 
 _UNSETTLED = 0.01  # an estimate that still moves by a hundredth of its scale is not a solution
 _DEVIATIONS = 1e3  # the widest scale of an unknown, in its standard deviations given all others
@@ -125,7 +127,7 @@ class PreparedLeastSquares(ABC):
     """A problem that has been factorised, or scaled, once."""
 
     tolerance: float
-    diagonal: Any  # of the Hessian Aᵀ W A + diag(ridge)
+    diagonal: Array  # of the Hessian Aᵀ W A + diag(ridge)
 
     def __init__(self, problem: BoxProblem, options: LeastSquares, device: Device) -> None:
         self.problem, self.options, self.device = problem, options, device
@@ -139,21 +141,21 @@ class PreparedLeastSquares(ABC):
         """
 
     @abstractmethod
-    def _gradient_for(self, target: Array) -> Callable[[Any], Any]:
+    def _gradient_for(self, target: Array) -> Product:
         """The gradient Aᵀ W (A x − z) + ridge (x − center) as a function of x."""
 
     @abstractmethod
-    def _hessian_product(self, vector: Any) -> Any:
+    def _hessian_product(self, vector: Array) -> Array:
         """(Aᵀ W A + diag(ridge)) x."""
 
     @abstractmethod
-    def _free_step(self, free: Any, x: Any, gradient: Any, accuracy: float) -> tuple[Any, Any]:
+    def _free_step(self, free: Mask, x: Array, gradient: Array, accuracy: float) -> tuple[Array, Array]:
         """The minimiser over the free unknowns, with the others held at x, and the gradient there.
 
         ``accuracy`` is how far the free gradient must fall, for solvers that iterate.
         """
 
-    def _start(self, x: Any, gradient_at: Callable[[Any], Any]) -> tuple[Any, Any, Any, float]:
+    def _start(self, x: Array, gradient_at: Product) -> tuple[Array, Array, Mask, float]:
         """Where the active set method starts: x, its gradient, the free unknowns, how far x moves."""
         return x, gradient_at(x), self.lower < self.upper, np.inf
 
@@ -183,7 +185,7 @@ class PreparedLeastSquares(ABC):
             status = Status("not converged", f"the estimate still moves by {residual:.1e}; allow more rounds")
         return Solution(self.device.get(x), status, {"rounds": float(rounds), "stationarity": residual})
 
-    def _projected_gradient(self, x: Any, gradient_at: Callable[[Any], Any], iterations: int = 2000) -> Any:
+    def _projected_gradient(self, x: Array, gradient_at: Product, iterations: int = 2000) -> Array:
         """FISTA with restarts, from x."""
         xp, lower, upper = self.device.xp, self.lower, self.upper
         start = np.random.default_rng(0).normal(size=self.problem.center.size)
@@ -203,11 +205,11 @@ class PreparedLeastSquares(ABC):
             x = new
         return x
 
-    def _residual(self, x: Any, gradient: Any) -> float:
+    def _residual(self, x: Array, gradient: Array) -> float:
         """How far a projected gradient step, in units of the Hessian's diagonal, would move x."""
         return self._movement(self.device.xp.clip(x - gradient / self.diagonal, self.lower, self.upper) - x)
 
-    def _movement(self, step: Any) -> float:
+    def _movement(self, step: Array) -> float:
         """The largest step relative to its scale."""
         if not step.shape[0]:
             return 0.0
@@ -215,12 +217,12 @@ class PreparedLeastSquares(ABC):
         return float(xp.max(xp.abs(step) / self._scale))
 
     @cached_property
-    def _scale(self) -> Any:
+    def _scale(self) -> Array:
         """How far each unknown may reasonably be moved: see `LeastSquares.tolerance`."""
         xp = self.device.xp
         return xp.minimum(self.upper - self.lower, _DEVIATIONS / xp.sqrt(self.diagonal))
 
-    def _on_host(self, product: Callable[[Any], Any]) -> Callable[[Array], Array]:
+    def _on_host(self, product: Product) -> Product:
         """A product on the device, as a function of NumPy vectors."""
         return lambda vector: self.device.get(product(self.device.put(vector)))
 
@@ -250,15 +252,14 @@ class _Factorised(PreparedLeastSquares):
         weighted = (problem.weights * problem.check_target(target)).astype(np.float64, copy=False)
         return problem.operator.rmatvec(weighted) + problem.ridge * problem.center
 
-    def _gradient_for(self, target: Array) -> Callable[[Any], Any]:
+    def _gradient_for(self, target: Array) -> Product:
         right = self._right_side(target)
         return lambda x: self._hessian_product(x) - right
 
     def _hessian_product(self, vector: Array) -> Array:
-        out: Array = self.hessian @ vector
-        return out
+        return self.hessian @ vector
 
-    def _free_step(self, free: Any, x: Any, gradient: Any, accuracy: float) -> tuple[Any, Any]:
+    def _free_step(self, free: Mask, x: Array, gradient: Array, accuracy: float) -> tuple[Array, Array]:
         from scipy.linalg import cho_solve
 
         step = np.zeros(x.size)
@@ -306,7 +307,7 @@ class _RowSide(PreparedLeastSquares):
         zero = np.zeros(self.problem.center.size)
         return self._everybody.solve(-self._gradient_for(target)(zero)), self._everybody.diagonal
 
-    def _gradient_for(self, target: Array) -> Callable[[Any], Any]:
+    def _gradient_for(self, target: Array) -> Product:
         problem = self.problem
         weighted = problem.weights * problem.check_target(target)
         right = problem.operator.rmatvec(weighted) + problem.ridge * problem.center
@@ -316,8 +317,9 @@ class _RowSide(PreparedLeastSquares):
         inner = self.weights * self.rows.image(vector)
         return self.rows.back(inner) + self.problem.ridge * vector
 
-    def _free_step(self, free: Any, x: Any, gradient: Any, accuracy: float) -> tuple[Any, Any]:
-        step, some = np.zeros(x.size), np.flatnonzero(free)
+    def _free_step(self, free: Mask, x: Array, gradient: Array, accuracy: float) -> tuple[Array, Array]:
+        step: Array = np.zeros(x.size)
+        some = np.flatnonzero(free)
         if some.size == x.size:
             step = self._everybody.solve(-gradient)
         elif self.rows.matrix is None:
@@ -328,7 +330,7 @@ class _RowSide(PreparedLeastSquares):
         return x + step, gradient + self._hessian_product(step)
 
     def _conjugate_gradients(
-        self, free: Any, x: Array, gradient: Array, accuracy: float
+        self, free: Mask, x: Array, gradient: Array, accuracy: float
     ) -> tuple[Array, Array]:
         """The free step by conjugate gradients, preconditioned with the factor over all unknowns.
 
@@ -356,7 +358,7 @@ class _RowSide(PreparedLeastSquares):
 class _MatrixFree(PreparedLeastSquares):
     """Products only: O(iterations × one product), the operator's own memory, precision and device."""
 
-    _deflated: tuple[Any, Any] | None = None  # leading directions of the Hessian, once they are needed
+    _deflated: tuple[Array, Array] | None = None  # leading directions of the Hessian, once they are needed
     _slow = 0.0  # the least exact solve that lost patience without them
 
     def __init__(self, problem: BoxProblem, options: LeastSquares) -> None:
@@ -384,22 +386,22 @@ class _MatrixFree(PreparedLeastSquares):
         sums = (device.get(total), device.get(squares), probes)
         return device.get(mean), shrunk_variances(*sums, device.get(self.diagonal), self.problem.ridge)
 
-    def _gradient_for(self, target: Array) -> Callable[[Any], Any]:
+    def _gradient_for(self, target: Array) -> Product:
         z = self.device.put(self.problem.check_target(target))
         center = self.device.put(self.problem.center)
         return lambda x: self._back(self._image(x) - z) + self.ridge * (x - center)
 
-    def _hessian_product(self, vector: Any) -> Any:
+    def _hessian_product(self, vector: Array) -> Array:
         return self._back(self._image(vector)) + self.ridge * vector
 
-    def _image(self, vector: Any) -> Any:
+    def _image(self, vector: Array) -> Array:
         return self.operator.matvec(self.device.xp.astype(vector, self._dtype, copy=False))
 
-    def _back(self, rows: Any) -> Any:
+    def _back(self, rows: Array) -> Array:
         """Aᵀ W y."""
         return self.operator.rmatvec(self.device.xp.astype(self.weights * rows, self._dtype, copy=False))
 
-    def _start(self, x: Any, gradient_at: Callable[[Any], Any]) -> tuple[Any, Any, Any, float]:
+    def _start(self, x: Array, gradient_at: Product) -> tuple[Array, Array, Mask, float]:
         """Takes projected gradient steps of Barzilai and Borwein's length, which are often enough alone.
 
         Each costs one gradient. They are in units of the Hessian's diagonal; short and long steps take turns.
@@ -421,7 +423,7 @@ class _MatrixFree(PreparedLeastSquares):
         step = x - gradient / scale
         return x, gradient, (step > lower) & (step < upper), residual
 
-    def _free_step(self, free: Any, x: Any, gradient: Any, accuracy: float) -> tuple[Any, Any]:
+    def _free_step(self, free: Mask, x: Array, gradient: Array, accuracy: float) -> tuple[Array, Array]:
         """Conjugate gradients on the free unknowns, preconditioned."""
         goal = self._size(self.device.xp.where(free, -gradient, 0.0)) * accuracy**2
         longer = self.options.deflation * x.shape[0] / max(1, self.operator.entries)  # a deflated step
@@ -442,13 +444,13 @@ class _MatrixFree(PreparedLeastSquares):
 
     def _conjugate_gradients(
         self,
-        free: Any,
-        x: Any,
-        gradient: Any,
+        free: Mask,
+        x: Array,
+        gradient: Array,
         goal: float,
         limit: int,
-        precondition: Callable[[Any], Any],
-    ) -> tuple[Any, Any, bool]:
+        precondition: Product,
+    ) -> tuple[Array, Array, bool]:
         xp = self.device.xp
         residual = xp.where(free, -gradient, 0.0)
         direction = preconditioned = xp.where(free, precondition(residual), 0.0)
@@ -466,28 +468,29 @@ class _MatrixFree(PreparedLeastSquares):
             direction = preconditioned + (size / previous) * direction
         return x, gradient, self._size(residual) <= goal
 
-    def _size(self, residual: Any) -> float:
+    def _size(self, residual: Array) -> float:
         """The squared residual, each entry counted in units of its diagonal."""
         return float(residual @ (residual / self.diagonal))
 
-    def _scaled(self, residual: Any) -> Any:
+    def _scaled(self, residual: Array) -> Array:
         """The residual in units of the Hessian's diagonal."""
         return residual / self.diagonal
 
-    def _deflate(self, residual: Any) -> Any:
+    def _deflate(self, residual: Array) -> Array:
         """The same, less so along the leading directions."""
         assert self._deflated is not None
         scaled, (vectors, values) = residual / self._root, self._deflated
         share = vectors.T @ scaled
         scaled = scaled + vectors @ (((values[-1] + self._floor) / (values + self._floor) - 1) * share)
-        return scaled / self._root
+        out: Array = scaled / self._root
+        return out
 
     @cached_property
     def _floor(self) -> float:
         """The median share of the ridge in the Hessian's diagonal."""
         return float(np.median(self.problem.ridge / self.device.get(self.diagonal)))
 
-    def _scaled_product(self, vector: Any) -> Any:
+    def _scaled_product(self, vector: Array) -> Array:
         """The Hessian without its ridge, scaled to the size of its diagonal."""
         inner = vector / self._root
         return (self._hessian_product(inner) - self.ridge * inner) / self._root

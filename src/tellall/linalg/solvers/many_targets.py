@@ -212,5 +212,4 @@ class PreparedMinimumNorm:
         if targets.ndim not in (1, 2) or targets.shape[0] != self.left.shape[0]:
             raise invalid("targets", f"{self.left.shape[0]} numbers, or columns of them", targets.shape)
         inside = (self.left.T @ targets).T / self.singular
-        out: Array = self.right.T @ inside.T
-        return out
+        return self.right.T @ inside.T

@@ -35,14 +35,14 @@ class Scaled:
     """K = diag(rows) A diag(columns), in the operator's own precision."""
 
     operator: LinearOperator
-    rows: Any
-    columns: Any
+    rows: Array
+    columns: Array
 
-    def product(self, x: Any) -> Any:
+    def product(self, x: Array) -> Array:
         """K x."""
         return self.rows * self.operator.matvec(self.columns * x)
 
-    def back(self, y: Any) -> Any:
+    def back(self, y: Array) -> Array:
         """Kᵀ y."""
         return self.columns * self.operator.rmatvec(self.rows * y)
 
@@ -65,9 +65,9 @@ class Split:
     """
 
     scaled: Scaled
-    left: Any
-    values: Any
-    right: Any
+    left: Array
+    values: Array
+    right: Array
     norm: float
 
     @property
@@ -91,7 +91,7 @@ class Split:
         scaled = Scaled(operator, put(self.scaled.rows), put(self.scaled.columns))
         return Split(scaled, put(self.left), put(self.values), put(self.right), self.norm)
 
-    def extend(self, x: Any) -> Any:
+    def extend(self, x: Array) -> Array:
         """(x, ρ) with the ρ that keeps the further equations."""
         if not self.count:
             return x
@@ -104,7 +104,7 @@ class Split:
         values = self.values.astype(np.float64)
         return Split(Scaled(self.scaled.operator, rows, columns), left, values, right, self.norm)
 
-    def product(self, x: Any) -> Any:
+    def product(self, x: Array) -> Array:
         """The image of (x, ρ)."""
         if not self.count:
             return self.scaled.product(x)
@@ -113,7 +113,7 @@ class Split:
         lifted = self.left @ (self.values / self._level * equations)
         return self.device.xp.concat([self.scaled.product(x) + lifted, equations])
 
-    def back(self, y: Any) -> Any:
+    def back(self, y: Array) -> Array:
         """The transposed image of (y, multipliers of the equations)."""
         if not self.count:
             return self.scaled.back(y)
@@ -122,14 +122,14 @@ class Split:
         lifted = self.right @ (self.values / self._level * free)
         return self.device.xp.concat([self.scaled.back(y) - lifted, free])
 
-    def plain_product(self, image: Any) -> Any:
+    def plain_product(self, image: Array) -> Array:
         """K x, read off the image of (x, ρ)."""
         if not self.count:
             return image
         inner, equations = image[: -self.count], image[-self.count :]
         return inner - self.left @ (self.values / self._level * equations)
 
-    def plain_back(self, image: Any) -> Any:
+    def plain_back(self, image: Array) -> Array:
         """Kᵀ y, read off the transposed image of (y, multipliers)."""
         if not self.count:
             return image
@@ -218,12 +218,12 @@ class Saddle:
     """The data of a saddle point problem: |x| ≤ half, |y| ≤ ceiling."""
 
     system: Split
-    target: Any
-    slack: Any
-    half: Any
-    ceiling: Any
+    target: Array
+    slack: Array
+    half: Array
+    ceiling: Array
 
-    def bounds(self, x_image: Any, y: Any, y_image: Any) -> tuple[float, float]:
+    def bounds(self, x_image: Array, y: Array, y_image: Array) -> tuple[float, float]:
         """The objective of x, and the lower bound that y gives."""
         xp = self.system.device.xp
         product = self.system.plain_product(x_image)
@@ -257,9 +257,9 @@ def saddle_point(
     gap: float,
     floor: float,
     iterations: int,
-    accept: Callable[[Any, Any], bool],
-    start: tuple[Any, Any, float] | None = None,
-) -> tuple[Any, Any, Walk]:
+    accept: Callable[[Array, Array], bool],
+    start: tuple[Array, Array, float] | None = None,
+) -> tuple[Array, Array, Walk]:
     """The best x and the best y that were evaluated, accepted or not, and how the iteration ended.
 
     ``accept`` is called once the gap is at most ``gap`` × max(objective, ``floor``) in the precision of the
@@ -346,12 +346,12 @@ def _ratio(above: float, below: float, otherwise: float) -> float:
     return above / below if above > 1e-12 and below > 1e-12 else otherwise
 
 
-def _length(vector: Any) -> float:
+def _length(vector: Array) -> float:
     """The Euclidean norm."""
     return math.sqrt(float(vector @ vector))
 
 
-def _stretch(after: Any, before: Any, image_after: Any, image_before: Any) -> float:
+def _stretch(after: Array, before: Array, image_after: Array, image_before: Array) -> float:
     """How much K stretched this step: a lower bound on its norm, perhaps better than the current one.
 
     Zero for short steps, whose images are mostly rounding errors.

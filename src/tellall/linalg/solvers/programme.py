@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import sys
-from typing import Any, Protocol, final
+from typing import TYPE_CHECKING, Protocol, final
 
 import numpy as np
 
 from tellall.linalg.operators.linear_operator import Array
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 __all__ = ["Programme", "programme_of"]
 
@@ -24,7 +27,7 @@ class Programme(Protocol):
         """
 
 
-def programme_of(matrix: Any, low: Array, high: Array, lower: Array, upper: Array) -> Programme:
+def programme_of(matrix: csr_array, low: Array, high: Array, lower: Array, upper: Array) -> Programme:
     """The programme of a system: GLOP of OR-tools, which goes on from one objective to the next.
 
     OR-tools and the package highspy cannot be in one process. Where that is loaded, SciPy solves each anew.
@@ -35,7 +38,7 @@ def programme_of(matrix: Any, low: Array, high: Array, lower: Array, upper: Arra
 
 @final
 class _Glop:
-    def __init__(self, matrix: Any, low: Array, high: Array, lower: Array, upper: Array) -> None:
+    def __init__(self, matrix: csr_array, low: Array, high: Array, lower: Array, upper: Array) -> None:
         from ortools.linear_solver import pywraplp
 
         self._library = pywraplp
@@ -71,7 +74,7 @@ class _Glop:
 
 @final
 class _Anew:
-    def __init__(self, matrix: Any, low: Array, high: Array, lower: Array, upper: Array) -> None:
+    def __init__(self, matrix: csr_array, low: Array, high: Array, lower: Array, upper: Array) -> None:
         self._system = matrix, low, high
         self._bounds = lower, upper
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +12,10 @@ from tellall.core.checks import one_of
 from tellall.core.errors import invalid
 from tellall.core.reasons import UNSETTLED
 from tellall.core.records import Record
-from tellall.linalg.operators.linear_operator import Array, IntArray, LinearOperator
+from tellall.linalg.operators.linear_operator import Array, IntArray, LinearOperator, Mask
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 __all__ = [
     "SETTLED",
@@ -32,7 +35,6 @@ __all__ = [
     "row_space",
 ]
 
-Mask = npt.NDArray[np.bool_]
 Gaps = tuple[tuple[int, IntArray], ...]  # for each row: whole numbers that it cannot equal
 
 _PRIME = 2**31 - 1
@@ -198,7 +200,7 @@ def _worth_propagating(operator: LinearOperator, low: Array, high: Array, upper:
     return bool((said & (~one_sign | (room < largest))).any())
 
 
-def _activity(matrix: Any, lower: Array, upper: Array) -> tuple[Array, Array]:
+def _activity(matrix: csr_array, lower: Array, upper: Array) -> tuple[Array, Array]:
     """The least and the greatest value that each row can have."""
     plus, minus = matrix.maximum(0), matrix.minimum(0)
     return plus @ lower + minus @ upper, plus @ upper + minus @ lower
@@ -316,7 +318,7 @@ class WholeSystem:
         high = np.where(whole, np.floor(self.high + _NEAR), self.high + _BROKEN)
         return self._with(self.matrix, low, high, self.gaps, self.rows)
 
-    def _with(self, matrix: Any, low: Array, high: Array, gaps: Gaps, rows: IntArray) -> WholeSystem:
+    def _with(self, matrix: csr_array, low: Array, high: Array, gaps: Gaps, rows: IntArray) -> WholeSystem:
         return WholeSystem(matrix, low, high, self.lower, self.upper, gaps, self.columns, rows)
 
     def _distinct(self) -> WholeSystem:
@@ -393,7 +395,7 @@ class WholeSystem:
         )
 
 
-def _has_whole_rows(matrix: Any) -> Mask:
+def _has_whole_rows(matrix: csr_array) -> Mask:
     """For each row of a CSR array, whether all its coefficients are whole numbers."""
     broken = np.concatenate([[0], np.cumsum(matrix.data != np.rint(matrix.data))])
     return np.asarray(broken[matrix.indptr[1:]] == broken[matrix.indptr[:-1]])

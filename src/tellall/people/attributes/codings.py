@@ -95,7 +95,7 @@ class ByteCalls:
     def some(self, first: int, last: int) -> ByteCalls:
         return ByteCalls(self.calls[first:last], self.coding)
 
-    def at(self, attributes: npt.NDArray[Any]) -> ByteCalls:
+    def at(self, attributes: npt.NDArray[np.generic]) -> ByteCalls:
         return ByteCalls(self.calls[:, attributes], self.coding)
 
     def codes(self) -> Codes:
@@ -108,7 +108,7 @@ class ByteCalls:
     def sums(self, table: Array, *, job: float = 0.0) -> Array:
         return self.totals(lambda value: table[value][None, :], np.float64)[:, 0]
 
-    def totals(self, tables: Callable[[int], Array], dtype: type[np.floating[Any]]) -> Array:
+    def totals(self, tables: Callable[[int], Array], dtype: type[np.float32] | type[np.float64]) -> Array:
         base, values = tables(0), len(self.coding.values)
         total = np.repeat(base.sum(axis=1)[None, :], self.calls.shape[0], axis=0)
         for value in range(1, values + 1):

@@ -25,7 +25,7 @@ Names = tuple[str, ...]
 
 
 def match_columns(
-    values: Array, names: Names, targets: Any, reference: Any
+    values: Array, names: Names, targets: object, reference: object
 ) -> tuple[Array, list[Chunked], list[str]]:
     """Returns the means, targets and reference people over the attributes that all of them have, and notes.
 
@@ -60,7 +60,7 @@ def match_columns(
     return values[shared], people, _left_out(named, names, shared.size)
 
 
-def names_of_means(means: Any) -> Names:
+def names_of_means(means: object) -> Names:
     """Returns the names that published means come with: a series' index, a mapping's keys, or none."""
     if isinstance(means, Mapping):
         return _each_once("means", means)
@@ -170,7 +170,7 @@ def _of_frame(side: str, frame: Any, keys: Mapping[str, Any], wanted: Sequence[s
     return _of_mapping(side, {name: some[keys[name]] for name in wanted}, wanted)
 
 
-def _of_mapping(side: str, columns: Mapping[str, Any], wanted: Sequence[str]) -> Array:
+def _of_mapping(side: str, columns: Mapping[str, object], wanted: Sequence[str]) -> Array:
     """Columns as one array of floats, NaN where a value is missing."""
     try:
         return np.stack([_numbers(columns[name]) for name in wanted], axis=1)

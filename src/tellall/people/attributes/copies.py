@@ -178,7 +178,7 @@ def _both(y: Codes, z: Codes, missing: int, weights: Array) -> Array:
     return _product([y < missing], [(z < missing) * weights])
 
 
-def _product(y: Sequence[npt.NDArray[Any]], z: Sequence[npt.NDArray[Any]]) -> Array:
+def _product(y: Sequence[npt.NDArray[np.generic]], z: Sequence[npt.NDArray[np.generic]]) -> Array:
     """Sums the products over attributes for every pair, some people at a time to stay in the cache."""
     right = np.concatenate(z, axis=1).astype(np.float32).T.copy()
     total = np.empty((len(y[0]), right.shape[1]), dtype=np.float32)

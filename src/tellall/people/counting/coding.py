@@ -124,7 +124,7 @@ def code_secret(name: str, found: Values, kind: str | None) -> tuple[Coding, tup
     return coding, meaning
 
 
-def _plain(values: npt.NDArray[Any]) -> list[Any]:
+def _plain(values: npt.NDArray[np.generic]) -> list[Any]:
     if isinstance(values, np.ma.MaskedArray):
         gone = np.ma.getmaskarray(values)
         return [None if mask else value for value, mask in zip(values.data, gone, strict=True)]

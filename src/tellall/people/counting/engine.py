@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from tellall.core.errors import InvalidInput, invalid
 from tellall.core.work import Progress
+from tellall.linalg.operators.linear_operator import Array, IntArray
 from tellall.people.counting.coding import Coding, StoredSubset, Values
 
 __all__ = [
@@ -82,8 +82,8 @@ class Engine(ABC):
 
     @abstractmethod
     def rows(
-        self, codings: Sequence[Coding], having: Sequence[tuple[Coding, int]], equal: Mapping[str, Any]
-    ) -> tuple[list[npt.NDArray[np.integer[Any]]], list[npt.NDArray[np.floating[Any]] | None]]:
+        self, codings: Sequence[Coding], having: Sequence[tuple[Coding, int]], equal: Mapping[str, object]
+    ) -> tuple[list[IntArray], list[Array | None]]:
         """The codes and numbers of the people who have these codes and whose columns equal these values."""
 
 

@@ -17,7 +17,7 @@ from tellall.core.duck import literal, pattern_of, quoted
 from tellall.core.errors import InvalidInput, invalid
 from tellall.core.text import said_safely
 from tellall.core.work import Progress
-from tellall.linalg.operators.linear_operator import HOST
+from tellall.linalg.operators.linear_operator import HOST, Array, IntArray
 from tellall.people.counting.coding import Coding, StoredSubset, Values
 from tellall.people.counting.engine import Engine, changed
 from tellall.people.counting.parquet_files import files_of, portions, stamps_of
@@ -156,8 +156,8 @@ class Parquet(Engine):
         return tally.counts()
 
     def rows(
-        self, codings: Sequence[Coding], having: Sequence[tuple[Coding, int]], equal: Mapping[str, Any]
-    ) -> tuple[list[npt.NDArray[np.integer[Any]]], list[npt.NDArray[np.floating[Any]] | None]]:
+        self, codings: Sequence[Coding], having: Sequence[tuple[Coding, int]], equal: Mapping[str, object]
+    ) -> tuple[list[IntArray], list[Array | None]]:
         numeric = [index for index, coding in enumerate(codings) if coding.above is not None]
         chosen = self._codes_and_numbers(codings, numeric)
         tests = [has_code(coding, code, self.types[coding.name]) for coding, code in having]
@@ -229,10 +229,10 @@ class Parquet(Engine):
                 if progress:
                     progress(done, total)
 
-    def _ask(self, select: str, rest: str = "", parameters: Sequence[Any] = ()) -> list[npt.NDArray[Any]]:
+    def _ask(self, select: str, rest: str = "", parameters: Sequence[object] = ()) -> list[npt.NDArray[Any]]:
         return self._fetch(f"{select} FROM {self._source(self.files)} {rest}", parameters)
 
-    def _fetch(self, query: str, parameters: Sequence[Any] = ()) -> list[npt.NDArray[Any]]:
+    def _fetch(self, query: str, parameters: Sequence[object] = ()) -> list[npt.NDArray[Any]]:
         with self._connection() as connection:
             return list(connection.execute(query, list(parameters)).fetchnumpy().values())
 
@@ -280,8 +280,8 @@ class Parquet(Engine):
 
 
 def _codes_and_numbers(
-    rows: Sequence[npt.NDArray[Any]], codings: Sequence[Coding], numeric: Sequence[int]
-) -> tuple[list[npt.NDArray[np.integer[Any]]], list[npt.NDArray[np.floating[Any]] | None]]:
+    rows: Sequence[npt.NDArray[np.generic]], codings: Sequence[Coding], numeric: Sequence[int]
+) -> tuple[list[IntArray], list[Array | None]]:
     """The codes of each column, and its numbers or None, from rows in the order of the SQL."""
     codes = [_known(row, coding.name) for row, coding in zip(rows, codings, strict=False)]
     numbers: list[npt.NDArray[np.floating[Any]] | None] = [None] * len(codings)
@@ -290,7 +290,7 @@ def _codes_and_numbers(
     return codes, numbers
 
 
-def _known(row: npt.NDArray[Any], name: str) -> npt.NDArray[np.integer[Any]]:
+def _known(row: npt.NDArray[Any], name: str) -> IntArray:
     """The codes; refuses people without one, whose value the scan did not see."""
     if isinstance(row, np.ma.MaskedArray):
         if np.ma.getmaskarray(row).any():
@@ -299,6 +299,6 @@ def _known(row: npt.NDArray[Any], name: str) -> npt.NDArray[np.integer[Any]]:
     return row
 
 
-def _with_nan(row: npt.NDArray[Any]) -> npt.NDArray[np.floating[Any]]:
+def _with_nan(row: npt.NDArray[np.generic]) -> Array:
     plain = row.astype(np.float64)
     return plain.filled(np.nan) if isinstance(plain, np.ma.MaskedArray) else plain

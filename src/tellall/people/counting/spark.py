@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tellall.core.work import Progress
+from tellall.linalg.operators.linear_operator import Array, IntArray
 from tellall.people.counting.coding import Coding, StoredSubset, Values
 from tellall.people.counting.engine import Engine, changed
 
@@ -152,8 +153,8 @@ class BehindIbis(Engine):
         return np.concatenate([found[number] for number in range(len(sets))] or [np.zeros(0, np.int64)])
 
     def rows(
-        self, codings: Sequence[Coding], having: Sequence[tuple[Coding, int]], equal: Mapping[str, Any]
-    ) -> tuple[list[npt.NDArray[np.integer[Any]]], list[npt.NDArray[np.floating[Any]] | None]]:
+        self, codings: Sequence[Coding], having: Sequence[tuple[Coding, int]], equal: Mapping[str, object]
+    ) -> tuple[list[IntArray], list[Array | None]]:
         chosen = {f"c{index}": self._code(coding) for index, coding in enumerate(codings)}
         numeric = [index for index, coding in enumerate(codings) if coding.above is not None]
         chosen |= {f"n{index}": self._number(codings[index].name) for index in numeric}

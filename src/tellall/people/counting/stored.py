@@ -119,7 +119,7 @@ class Stored:
                 raise unknown_name("load", name, list(self.engine.types))
         return self._loaded(having, other)
 
-    def _loaded(self, having: Sequence[tuple[Coding, int]], equal: Mapping[str, Any]) -> Dataset:
+    def _loaded(self, having: Sequence[tuple[Coding, int]], equal: Mapping[str, object]) -> Dataset:
         if self.part is not None:
             raise invalid("load", "of everybody in the store", "of a part", "Load everybody, then take some.")
         codings = [*self.codings, *([] if self.secret is None else [self.secret])]
@@ -145,7 +145,7 @@ class Stored:
 
 
 def scan(
-    source: Any,
+    source: object,
     secret: str | None = None,
     public: Iterable[str] | None = None,
     bins: Bins | Mapping[str, Bins] | None = None,
@@ -216,7 +216,7 @@ def scan(
     return Stored(engine, outline, tuple(codings), hidden, secret, meaning, progress)
 
 
-def _engine(source: Any, memory: str, threads: int | None) -> Engine:
+def _engine(source: object, memory: str, threads: int | None) -> Engine:
     if isinstance(source, str | Path):
         from tellall.people.counting.parquet import Parquet
         from tellall.people.counting.parquet_files import files_of

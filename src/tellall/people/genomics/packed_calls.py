@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from tellall.linalg.operators.linear_operator import Array
+from tellall.linalg.operators.linear_operator import Array, IntArray
 
 __all__ = [
     "Bytes",
@@ -57,7 +56,7 @@ class PackedCalls:
         """Returns the people from first, a multiple of four, to last (not included)."""
         return PackedCalls(self.rows[:, first // 4 : (last + 3) // 4], self.turned, last - first)
 
-    def at(self, sites: npt.NDArray[Any]) -> PackedCalls:
+    def at(self, sites: npt.NDArray[np.generic]) -> PackedCalls:
         """Returns the calls at some of the sites, given by a mask or by index."""
         return PackedCalls(self.rows[sites], self.turned[sites], self.people)
 
@@ -122,7 +121,7 @@ class PackedCalls:
             total += _weigh(missing[some], gap[some, None], 1, dtype)
         return self._apart(total[:, :, 0], float(first.sum()))
 
-    def totals(self, tables: Table, dtype: type[np.floating[Any]]) -> Array:
+    def totals(self, tables: Table, dtype: type[np.float32] | type[np.float64]) -> Array:
         """People × columns: the sum over the sites of what a call adds to each column.
 
         Parameters
@@ -173,7 +172,7 @@ def _numba() -> bool:
     return True
 
 
-def pack(calls: npt.NDArray[np.integer[Any]]) -> Bytes:
+def pack(calls: IntArray) -> Bytes:
     """Packs people × sites (copies, negative where missing) into sites × bytes, as PackedCalls has them.
 
     Examples
@@ -190,14 +189,14 @@ def pack(calls: npt.NDArray[np.integer[Any]]) -> Bytes:
     return packed
 
 
-def _weigh(planes: Bytes, weights: Array, bits: int, dtype: type[np.floating[Any]]) -> Array:
+def _weigh(planes: Bytes, weights: Array, bits: int, dtype: type[np.float32] | type[np.float64]) -> Array:
     """4 × bytes × columns: Σ over rows of weight times the number that each of a byte's four pairs holds."""
     height, width = planes.shape
     total = np.zeros((4, weights.shape[1], width))
-    few = np.ascontiguousarray(weights.T, dtype=dtype)
+    few: Array = np.ascontiguousarray(weights.T, dtype=dtype)
     for part in _parts(height, width, weights.shape[1]):
         masked = np.empty_like(planes[part])
-        numbers = np.empty(masked.shape, dtype=dtype)
+        numbers: Array = np.empty(masked.shape, dtype=dtype)
         for pair in range(4):
             np.bitwise_and(planes[part], np.uint8(bits << 2 * pair), out=masked)
             np.copyto(numbers, masked)

@@ -32,7 +32,7 @@ Tables = tuple[Floats, ...]
 Runner = Callable[[Tables, int, np.random.Generator], Floats]
 
 
-def as_tables(dataset: Any) -> Tables:
+def as_tables(dataset: object) -> Tables:
     """Returns the tables of some data, a row for each record."""
     if hasattr(dataset, "public") and hasattr(dataset, "secret"):
         parts: Sequence[Any] = [_numbers(dataset.public), dataset.secret]
@@ -54,7 +54,7 @@ def as_tables(dataset: Any) -> Tables:
     return tables
 
 
-def _numbers(public: Any) -> Any:
+def _numbers(public: object) -> Any:
     """Returns the columns of a public view as numbers if it kept them, otherwise as codes."""
     if not hasattr(public, "codes"):
         return public
@@ -107,7 +107,7 @@ def _ranked(tables: Tables) -> list[int]:
     return list(dict.fromkeys(int(record) for pair in zip(*order, strict=True) for record in pair))
 
 
-def as_runner(mechanism: Any) -> Runner:
+def as_runner(mechanism: object) -> Runner:
     """Returns a function that runs the mechanism on tables many times and gives a row for each output."""
     if hasattr(mechanism, "sampler"):
         return lambda tables, size, rng: _as_table(mechanism.sampler(*tables)(size, rng), size)
@@ -152,7 +152,7 @@ def _fitted(estimator: Any, tables: Tables, rng: np.random.Generator) -> Floats:
     return np.concatenate(parts).astype(np.float64)
 
 
-def _as_table(outputs: Any, size: int) -> Floats:
+def _as_table(outputs: object, size: int) -> Floats:
     try:
         table = np.asarray(outputs, dtype=np.float64).reshape(size, -1)
     except ValueError:
@@ -208,8 +208,8 @@ class MechanismAudit:
 
 
 def audit_mechanism(
-    mechanism: Any,
-    dataset: Any,
+    mechanism: object,
+    dataset: object,
     epsilon: float,
     delta: float,
     *,

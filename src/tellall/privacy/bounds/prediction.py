@@ -217,8 +217,7 @@ def _inflation(
         inner = vector.ravel() / root
         image = operator.matvec(inner.astype(dtype)) * weights
         back = np.asarray(operator.rmatvec(image.astype(dtype)), dtype=np.float64)
-        out: Array = (back + ridge * inner) / root
-        return out
+        return (back + ridge * inner) / root
 
     system = ScipyOperator((n, n), matvec=product, dtype=np.dtype(np.float64))
     found = np.empty((probes, n))

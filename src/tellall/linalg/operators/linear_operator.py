@@ -551,26 +551,41 @@ class RowSelect(LinearOperator):
         self.shape = (self.index.size, operator.shape[1])
         self.dtype, self.device = operator.dtype, operator.device
         self._index = self.device.put(self.index)
-        # its counts add up the values of rows that were selected more than once
-        self._chosen = Partition(self.index, operator.shape[0], device=self.device)
+        self._times = np.bincount(self.index, minlength=operator.shape[0])  # how often each row was selected
 
     @property
     def entries(self) -> int:
-        often = int(np.bincount(self.index).max(initial=0))  # how often the same row is selected
+        often = int(self._times.max(initial=0))
         return min(self.shape[0] * self.shape[1], often * self.operator.entries)
+
+    @cached_property
+    def _places(self) -> Any:
+        """The place of each row among the selected ones; one beyond the last if it was not selected."""
+        places = np.full(self.operator.shape[0], self.index.size)
+        places[self.index] = np.arange(self.index.size)
+        return self.device.put(places)
+
+    @cached_property
+    def _chosen(self) -> Partition:
+        """Its counts add up the values of rows that were selected more than once."""
+        return Partition(self.index, self.operator.shape[0], device=self.device)
 
     def matmat(self, block: Array) -> Array:
         return self.device.xp.take(self.operator.matmat(block), self._index, axis=0)
 
     def rmatmat(self, block: Array) -> Array:
-        rows = self.device.xp.astype(self._chosen.matmat(block), block.dtype, copy=False)
-        return self.operator.rmatmat(rows)
+        device, xp = self.device, self.device.xp
+        if self._times.max(initial=0) > 1:
+            return self.operator.rmatmat(xp.astype(self._chosen.matmat(block), block.dtype, copy=False))
+        padded = xp.concat([block, device.zeros((1, block.shape[1]), block.dtype)])
+        return self.operator.rmatmat(xp.take(padded, self._places, axis=0))
 
     def on(self, device: Device) -> RowSelect:
         return RowSelect(self.operator.on(device), self.index)
 
     def gram(self, weights: Array | None = None) -> Array:
-        return self.operator.gram(self._chosen.matvec(np.ones(self.shape[0]) if weights is None else weights))
+        often = np.bincount(self.index, weights, minlength=self.operator.shape[0])
+        return self.operator.gram(often.astype(np.float64))
 
     def take(self, columns: IntArray) -> RowSelect:
         return RowSelect(self.operator.take(columns), self.index)

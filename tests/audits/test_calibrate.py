@@ -10,6 +10,7 @@ import pytest
 import tellall as ta
 from tellall.audits.trial import Planned, Setting, Trial
 from tellall.audits.verdict import Limits, judge
+from tellall.core.work import sharing
 from tests.conftest import random_people
 
 PEOPLE = random_people(120, 18, seed=2)
@@ -186,3 +187,24 @@ def test_limits_that_are_none_are_refused(limit: Any) -> None:
 def test_bad_options_are_explained(options: dict[str, Any]) -> None:
     with pytest.raises(ta.InvalidInput, match=f"{next(iter(options))} must be"):
         ta.calibrate(FEW, PAIRS, ta.Gaussian, 0.2, **options)
+
+
+def test_the_share_that_is_done_is_of_the_attacks_of_this_run(tmp_path):
+    def calibrated(work):
+        shares, told = [], []
+        with sharing(shares.append):
+            found = ta.calibrate(
+                FEW, PAIRS, ta.Gaussian, 0.3, draws=2, decoders=QUICK, rng=1, work=work,
+                progress=lambda done, total: told.append((done, total)),
+            )  # fmt: skip
+        return found, shares, told
+
+    found, shares, told = calibrated(tmp_path)
+    scales = len(found.history)
+    assert [done for done, _ in told] == [*range(scales), scales]
+    assert told[-1] == (scales, scales)
+    assert shares[0] == 0
+    assert max(shares) == shares[-1] > 0.5
+    again, kept, _ = calibrated(tmp_path)
+    assert again.scale == found.scale
+    assert set(kept) == {0}  # nothing was measured, so no pace is known

@@ -7,6 +7,7 @@ from tellall import InvalidInput, WorkLost
 from tellall.core.checkpoint import Checkpoint
 from tellall.core.jobs import Workers, run
 from tellall.core.tasks import Done, Failed, Task
+from tellall.core.work import sharing
 
 SECRET = b"s" * 32
 
@@ -100,3 +101,16 @@ def test_without_dask_one_line_says_what_to_install(monkeypatch):
     with pytest.raises(InvalidInput, match=r"pip install 'tellall\[cluster\]'") as error:
         Workers(cluster="tcp://127.0.0.1:1")
     assert "\n" not in str(error.value)
+
+
+def test_whoever_listens_hears_the_share_of_the_work_without_what_was_kept(tmp_path):
+    sizes, said = (4, 1, 3, 2), []
+    tasks = [Task(str(size), partial(str, size), f"{size:032x}", size) for size in sizes]
+    with Checkpoint.in_folder(tmp_path / "work") as kept, sharing(said.append):
+        list(run(eval, tasks[1:2], checkpoint=kept))
+        assert said == []  # nobody asked for progress
+        list(run(eval, tasks, checkpoint=kept, progress=lambda done, total: None))
+        assert said == pytest.approx([0, 4 / 9, 7 / 9, 1])
+        said.clear()
+        list(run(eval, tasks, checkpoint=kept, progress=lambda done, total: None))
+    assert said == []

@@ -219,6 +219,50 @@ def test_stopped_during_the_search_for_a_remedy_the_same_command_goes_on_with_it
     assert sorted(os.listdir(folder / "out")) == ["audit.json", "report.html"]
 
 
+LONG = {
+    "an audit and its search": ("audit", "plan.toml"),
+    "a sweep": ("sweep", "plan.toml", "--scales", "1,3,9", "--repeats", "3"),
+    "a calibration": ("calibrate", "plan.toml", "--draws", "3", "--max-advantage", "0.45"),
+}
+
+
+def kept(folder: Path) -> int:
+    """How many finished pieces are kept."""
+    return len(list(folder.glob("out/.*/**/*.json")))
+
+
+@pytest.mark.hostile
+@pytest.mark.parametrize("kind", [signal.SIGKILL, signal.SIGTERM])
+@pytest.mark.parametrize("what", LONG)
+def test_stopped_twice_at_any_moment_the_same_command_ends_with_the_same_documents(kind, what, folder):
+    command = [sys.executable, "-m", "tellall", *LONG[what], "-o", "out", "--jobs", "1", "-q"]
+    whole = subprocess.run(command, cwd=folder, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL)
+    assert whole.returncode in (0, 1, 3), whole.stderr
+    expected = {path.name: path.read_bytes() for path in (folder / "out").iterdir()}
+    for path in (folder / "out").iterdir():
+        path.unlink()
+    rng, before = random.Random(f"{kind} {what}"), 0
+    for _ in range(2):
+        process = subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL)
+        more, until = before + rng.randrange(1, 3), time.monotonic() + 300
+        while kept(folder) < more and process.poll() is None:
+            assert time.monotonic() < until
+            time.sleep(0.01)
+        time.sleep(rng.uniform(0, 0.3))
+        process.send_signal(kind)
+        process.communicate(timeout=60)
+        assert process.returncode in (-kind, 128 + kind), "it ended before it was stopped"
+        assert kept(folder) > before  # what was finished is still there, and more
+        before = kept(folder)
+    again = subprocess.run(command, cwd=folder, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL)
+    assert again.returncode == whole.returncode, again.stderr
+    found = {path.name: path.read_bytes() for path in (folder / "out").iterdir()}
+    assert found.keys() == expected.keys()
+    for name in found:
+        if name.endswith(".json"):
+            assert json.loads(found[name]) == json.loads(expected[name])
+
+
 @pytest.mark.parametrize("kind", [signal.SIGTERM, signal.SIGINT])
 @pytest.mark.hostile
 def test_a_polite_stop_says_how_to_go_on_and_leaves_no_process(kind, folder):

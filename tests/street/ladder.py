@@ -21,7 +21,7 @@ FEWEST = 4  # people who can be attacked at all
 
 SECRETS = ("2 values", "3 values", "8 values", "1e-9", "1", "1e9")
 NUMBERS = SECRETS[3:]
-COUNTS = ("tables", "rates", "subsets", "predicates")
+COUNTS = ("tables", "subsets", "predicates", "printed counts")  # a value is a number of people
 FACTORS: dict[str, tuple[Any, ...]] = {
     "statistic": (
         "tables",
@@ -36,6 +36,8 @@ FACTORS: dict[str, tuple[Any, ...]] = {
         "linear",
         "logistic",
         "correlations",
+        "printed counts",
+        "printed means",
     ),
     "protection": (
         "exact",
@@ -52,6 +54,11 @@ FACTORS: dict[str, tuple[Any, ...]] = {
         "top-coded",
         "p %",
         "dominance",
+        "swapped",
+        "sampled",
+        "SuLQ",
+        "truncated",
+        "multiplied",
     ),
     "secret": SECRETS,
     "people": (2, 3, 10, 100, 1030, 3000, 10_000, 100_000),
@@ -72,16 +79,23 @@ _SECRETS: dict[str, tuple[str, ...]] = {
     "linear": (SECRETS[0], *NUMBERS),
     "logistic": SECRETS[:1],
     "correlations": (SECRETS[0], *NUMBERS),
+    "printed counts": SECRETS[:3],
+    "printed means": NUMBERS,
 }
 _STATISTICS: dict[str, tuple[str, ...]] = {  # which statistics a protection is used with; all if not listed
-    "hidden under 5": ("tables", "subsets", "predicates"),
-    "hidden under 10": ("tables", "subsets", "predicates"),
-    "hidden and rounded": ("tables", "subsets", "predicates"),
-    "geometric": ("tables", "subsets", "predicates"),
+    "hidden under 5": COUNTS,
+    "hidden under 10": COUNTS,
+    "hidden and rounded": COUNTS,
+    "geometric": COUNTS,
     "cell keys": ("tables",),
     "top-coded": ("sums", "means", "extremes", "linear"),
     "p %": ("sums", "means"),
     "dominance": ("sums", "means"),
+    "swapped": ("tables", "subsets", "printed counts"),
+    "sampled": ("tables", "subsets", "printed counts"),
+    "SuLQ": COUNTS,
+    "truncated": ("tables", "sums", "means", "printed counts"),
+    "multiplied": ("sums", "means", "extremes", "printed means"),
 }
 
 
@@ -186,6 +200,8 @@ class Rung:
     def _statistic(self) -> ta.Statistic:
         ways = 2 if self.columns == 1 else 3
         middle = ["c0 > 0.5", *(f"c{j} > 0.5" for j in range(1, self.columns))]
+        halves = [f"under {self.people // 2}", f"{self.people // 2}+"]
+        halves = halves if self.groups == "of one" else ["under 1", "1+"]
         made: dict[str, Callable[[], ta.Statistic]] = {
             "tables": lambda: ta.Marginals(ways),
             "rates": lambda: ta.Marginals(ways, scale="rates"),
@@ -199,11 +215,13 @@ class Rung:
             "linear": lambda: ta.Estimator("linear", block=min(2, self.columns), intercept=True),
             "logistic": lambda: ta.Estimator("logistic", block=min(2, self.columns), intercept=True),
             "correlations": lambda: ta.Correlations(mean=True, variance=True),
+            "printed counts": lambda: ta.CellCounts(["c0"], [halves], levels=int(self.secret[0])),
+            "printed means": lambda: ta.PrintedCells(["c0"], [halves], None, "means", 0),
         }
         return made[self.statistic]()
 
     def _protections(self) -> tuple[ta.Protection, ...]:
-        size = 1.0 if self.statistic in COUNTS[:1] + COUNTS[2:] else self.unit / 100
+        size = 1.0 if self.statistic in COUNTS else self.unit / 100
         made: dict[str, Callable[[], tuple[ta.Protection, ...]]] = {
             "exact": lambda: (),
             "hidden under 5": lambda: (ta.Suppression(5),),
@@ -219,6 +237,11 @@ class Rung:
             "top-coded": lambda: (ta.TopCoding(60 * self.unit),),
             "p %": lambda: (ta.PPercent(10),),
             "dominance": lambda: (ta.Dominance(1, 0.85),),
+            "swapped": lambda: (ta.Swapping(0.1),),
+            "sampled": lambda: (ta.Subsample(0.5),),
+            "SuLQ": lambda: (ta.SuLQ(1.0, 1e-6),),
+            "truncated": lambda: (ta.TruncatedNormal(2 * size, 4 * size),),
+            "multiplied": lambda: (ta.MultiplicativeNoise(0.1),),
         }
         return made[self.protection]()
 

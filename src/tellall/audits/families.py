@@ -33,7 +33,13 @@ _DOWN = 3  # strides down before zero is tried
 
 
 def least_scale(
-    passes: Callable[[float], bool], start: float, *, most: float, tolerance: float, tries: int
+    passes: Callable[[float], bool],
+    start: float,
+    *,
+    most: float,
+    tolerance: float,
+    tries: int,
+    expects: Callable[[int], object] | None = None,
 ) -> float | None:
     """A scale that passes while one at most ``1 + tolerance`` times smaller does not; None if none passes.
 
@@ -42,24 +48,29 @@ def least_scale(
     From the start by factors of four until one scale fails and one passes, then halving the interval on the
     log scale: a factor of four takes log₂(ln 4/ln(1 + tolerance)) tries, five for 5 %. Zero is tried once
     three strides down have all passed. If the tries run out first, the answer is the least scale that passed.
-    Whatever is returned has passed; it is the least if every scale above a passing one passes too.
+    Whatever is returned has passed; it is the least if every scale above a passing one passes too. Before
+    each try ``expects`` is called with about how many tries are still to come, this one included.
 
     Examples
     --------
     >>> round(least_scale(lambda scale: scale >= 7.3, 1.0, most=1e9, tolerance=0.05, tries=15), 2)
     7.34
     """
-    left = tries - math.ceil(math.log2(max(2.0, math.log(STRIDE) / math.log1p(tolerance))))
+    told: Callable[[int], object] = expects or (lambda _: None)
+    in_a_stride = math.ceil(math.log2(max(2.0, math.log(STRIDE) / math.log1p(tolerance))))
+    left = tries - in_a_stride
     low, high = 0.0, math.inf
     scale, strides = min(start, most), 0
     while left > 0:
         left -= 1
+        told(_expected(strides, in_a_stride) if not low else 1 + in_a_stride)
         if passes(scale):
             high, strides = scale, strides + 1
             if low:
                 break
             if strides == _DOWN + 1:
                 left -= 1
+                told(_expected(strides, in_a_stride))
                 if passes(0.0):
                     return 0.0
             scale /= STRIDE
@@ -73,10 +84,19 @@ def least_scale(
     halvings = (
         tries if not low else math.ceil(math.log2(max(1.0, math.log(high / low) / math.log1p(tolerance))))
     )
-    for _ in range(halvings if low else 0):
+    for done in range(halvings if low else 0):
+        told(halvings - done)
         middle = math.sqrt(low * high)
         low, high = (low, middle) if passes(middle) else (middle, high)
     return high
+
+
+def _expected(strides: int, in_a_stride: int) -> int:
+    """About how many tries are still to come after so many strides down that passed, this one included.
+
+    The next stride may be the last, and is then halved; or all pass, zero too.
+    """
+    return round(math.sqrt(max(1, _DOWN + 2 - strides) * (1 + in_a_stride)))
 
 
 CUT = 2.0  # the truncated normal's bound, in scales

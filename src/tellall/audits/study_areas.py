@@ -31,7 +31,7 @@ from tellall.core.errors import NoAnswer, TooLittlePower
 from tellall.core.jobs import Workers
 from tellall.core.not_done import NotDone
 from tellall.core.records import IF_KNOWN, NOT_WRITTEN, Meaning, Record, read, same_fields
-from tellall.core.work import Progress, halves
+from tellall.core.work import Progress, halves, part_of_work
 from tellall.evidence.query import Asked
 from tellall.people.areas import Area
 from tellall.people.dataset import Dataset
@@ -48,6 +48,8 @@ __all__ = [
     "not_enough",
     "sweep_areas",
 ]
+
+_SCALES = 4  # of all draws and decoders: about what an area's search takes, before all are measured at one
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -325,43 +327,45 @@ def calibrate_areas(
     }
     workers = Workers(processes, cluster)
     first, second = halves(progress)
-    found = each_area(
-        "calibrate",
-        _calibrate_area,
-        areas,
-        statistic,
-        seed,
-        options,
-        workers,
-        work,
-        first,
-        parse=_parsed_answer,
-        unanswerable=lambda area: few_people(area) or same_secret(area),
-    )
+    with part_of_work(0, _SCALES + 1, _SCALES):
+        found = each_area(
+            "calibrate",
+            _calibrate_area,
+            areas,
+            statistic,
+            seed,
+            options,
+            workers,
+            work,
+            first,
+            parse=_parsed_answer,
+            unanswerable=lambda area: few_people(area) or same_secret(area),
+        )
     answers = [_calibrated(area, seed, piece) for area, piece in found]
     missing = [(area.n, why) for area, why in found if isinstance(why, NotDone)]
     answered = [area.answer for area in answers if area.answer is not None]
     if not answered:
         raise nothing_found(by, missing)
     most = max(answered, key=lambda answer: answer.scale)
-    swept = sweep_areas(
-        dataset,
-        statistic,
-        [list(kind.at(most.scale)) or None],
-        by=by,
-        repeats=draws,
-        decoders=decoders,
-        limit=max_advantage,
-        exposed_limit=exposed_limit,
-        sensitive=sensitive,
-        attacker=attacker,
-        rng=seed,
-        stream=stream,
-        processes=processes,
-        cluster=cluster,
-        work=work if work is None else Path(work) / "all",
-        progress=second,
-    )
+    with part_of_work(_SCALES, _SCALES + 1):
+        swept = sweep_areas(
+            dataset,
+            statistic,
+            [list(kind.at(most.scale)) or None],
+            by=by,
+            repeats=draws,
+            decoders=decoders,
+            limit=max_advantage,
+            exposed_limit=exposed_limit,
+            sensitive=sensitive,
+            attacker=attacker,
+            rng=seed,
+            stream=stream,
+            processes=processes,
+            cluster=cluster,
+            work=work if work is None else Path(work) / "all",
+            progress=second,
+        )
     ordered = sorted(
         answers,
         key=lambda one: (one.answer is None, -one.answer.scale if one.answer else 0.0, one.name),

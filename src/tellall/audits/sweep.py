@@ -6,6 +6,7 @@ import csv
 import io
 import math
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -471,18 +472,22 @@ def _run_all(
 
     def begin(attempt: Attempt) -> Attempt:
         nonlocal begun
-        if not begun and (workers.cluster is not None or (workers.processes != 1 and len(trials) > 1)):
+        if not begun:
             setting = attempt.trial.setting
-            setting.baselines(attempt.trial.queries)  # made once, here, and sent to the workers
-            if workers.cluster is None:  # what draws share is too large to send over a network
+            with suppress(TellallError):  # the attack says it
+                setting.baselines(attempt.trial.queries)  # made once, before the first attack
+            several = workers.processes != 1 and len(trials) > 1
+            if several and workers.cluster is None:  # what draws share is too large to send over a network
                 for trial in [trial for trial in trials if trial.shares_draws][:1]:
                     trial.warm()
         begun = True
         return attempt
 
+    # what is protected takes longest: it is drawn again and again, or much is tried to prove somebody
+    sizes = [math.sqrt(trial.draws) if trial.releases[0].protections else 1.0 for trial in trials]
     tasks = [
-        Task(attempt.trial.releases[0].name, partial(begin, attempt), key)
-        for attempt, key in zip(attempts, keys, strict=True)
+        Task(attempt.trial.releases[0].name, partial(begin, attempt), key, size)
+        for attempt, key, size in zip(attempts, keys, sizes, strict=True)
     ]
     checkpoint = None if kept is None else kept.checkpoint
     found: dict[int, tuple[Outcome, ...] | str] = {}

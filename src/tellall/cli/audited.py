@@ -89,9 +89,10 @@ class AuditShown:
             done = self.judged
         if done is not self.judged:
             done.save(self.folder)
-        self._forget()
-        if done.remedy is not None:
-            self.talk.print(done.remedy.sentence)
+        with written(self.folder):
+            self._forget()
+            if done.remedy is not None:
+                self.talk.print(done.remedy.sentence)
         return done
 
     @contextmanager
@@ -208,7 +209,8 @@ class AuditRun:
                 stage=shown.stage,
             )
         )
-        self._write(result, asked, plan, folder)
+        with written(folder):
+            self._write(result, asked, plan, folder)
         return result
 
     def _write(self, result: Audit, asked: Asked, plan: Path | None, folder: Path) -> None:
@@ -227,6 +229,16 @@ class AuditRun:
         if self.reveal:
             marked = write_secret(folder / "people", reveal(people, chosen))
             talk.print(f"The people named are in {marked}", soft_wrap=True)
+
+
+@contextmanager
+def written(folder: Path) -> Iterator[None]:
+    """Says, if the command is stopped within, that its page is written."""
+    try:
+        yield
+    except Stopped as stop:
+        sentence = f"stopped; the page in {folder} is whole, and the same command writes what else was asked."
+        raise Stopped(stop.exit_code, sentence) from None
 
 
 class Signing:

@@ -71,6 +71,7 @@ __all__ = [
     "write_secret",
 ]
 
+_NOTHING = "stopped; nothing was finished."
 _EVERY = 60.0  # seconds between two lines about the progress, without a terminal
 # options that no number hangs on
 _OF_OUTPUT = ("jobs", "cluster", "as_json", "quiet", "out", "html", "reveal", "first")
@@ -207,6 +208,10 @@ def kept_for(study: str, out: Path | None, *, areas: bool) -> Iterator[Path | No
         over = True
     except WorkLost:
         raise
+    except Stopped as stop:  # between two releases, or while the page is written
+        if stop.sentence == _NOTHING and kept is not None and kept.exists():
+            stop.sentence = "stopped; what was measured is kept; run the same command to go on from here."
+        raise
     except TellallError:  # the same command would end in the same way
         over = True
         raise
@@ -305,7 +310,7 @@ class Stopped(SystemExit):
     SystemExit, since event loops let that pass.
     """
 
-    def __init__(self, exit_code: int, sentence: str = "stopped; nothing was finished.") -> None:
+    def __init__(self, exit_code: int, sentence: str = _NOTHING) -> None:
         super().__init__(exit_code)
         self.exit_code, self.sentence = exit_code, sentence
 

@@ -13,7 +13,7 @@ from tellall.core.cluster import on_cluster
 from tellall.core.errors import InvalidInput, WorkLost, invalid
 from tellall.core.processes import call_each
 from tellall.core.tasks import Done, Failed, Task, guarded
-from tellall.core.work import Progress, one_thread
+from tellall.core.work import Parts, Progress, one_thread
 
 __all__ = [
     "Workers",
@@ -87,7 +87,8 @@ def run(
     parse
         Applied to the plain data before they are yielded; a kept piece that it cannot read is done again.
     progress
-        Called with (pieces done, pieces in all) after each.
+        Called with (pieces done, pieces in all) after each. Whoever listens also hears which share of the
+        work that is, by the sizes of the tasks.
 
     Notes
     -----
@@ -115,14 +116,30 @@ def run(
     if progress:
         progress(done, total)
     waiting.sort(key=lambda pair: -pair[1].size)
-    for outcome in _work(function, waiting, workers or Workers()):
+    where = workers or Workers()
+    parts = Parts({index: task.size for index, task in waiting}, where.count)
+    if progress and waiting:  # making the first may prepare what all share
+        waiting[0] = waiting[0][0], _first(waiting[0][1], parts)
+    for outcome in _work(function, waiting, where):
         key = tasks[outcome.index].key
         if checkpoint is not None and key is not None and isinstance(outcome, Done):
             checkpoint.keep(key, outcome.piece)
         done += 1
         if progress:
+            parts.finish(outcome.index)
             progress(done, total)
         yield replace(outcome, piece=parse(outcome.piece)) if parse and isinstance(outcome, Done) else outcome
+
+
+def _first(task: Task, parts: Parts) -> Task:
+    """The same task; once its argument is made, the work begins."""
+
+    def make() -> Any:
+        made = task.make()
+        parts.begin()
+        return made
+
+    return replace(task, make=make)
 
 
 def _from_before(checkpoint: Checkpoint | None, task: Task, parse: Callable[[Any], Any] | None) -> Any:

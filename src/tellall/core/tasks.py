@@ -24,13 +24,14 @@ class Task:
     key
         The checkpoint's key for the answer; None: the answer is not kept.
     size
-        Orders the work: the largest pieces start first, so that none is left alone at the end.
+        How long it takes, compared with the others. The largest pieces start first, so that none is left
+        alone at the end.
     """
 
     name: str
     make: Callable[[], Any]
     key: str | None = None
-    size: int = 0
+    size: float = 1
 
 
 @dataclass(frozen=True, eq=False)

@@ -25,6 +25,7 @@ __all__ = [
     "one_thread",
     "part_of_work",
     "reporter",
+    "share_done",
     "sharing",
 ]
 
@@ -162,9 +163,19 @@ class Parts:
         for part in parts:
             self._whole -= self._left.pop(part, 0.0)
 
+    def add(self, sizes: Mapping[Any, float]) -> None:
+        """Parts that will be made, too."""
+        self._left |= sizes
+        self._whole += sum(sizes.values())
+
     def _say(self, begun: float) -> None:
-        if (listener := _sharer.get()) is not None:
-            listener(max(0.0, 1 - (sum(self._left.values()) - begun) / max(self._whole, 1e-300)))
+        share_done(max(0.0, 1 - (sum(self._left.values()) - begun) / max(self._whole, 1e-300)))
+
+
+def share_done(share: float) -> None:
+    """Says to whoever listens which share of the work is done."""
+    if (listener := _sharer.get()) is not None:
+        listener(share)
 
 
 @contextmanager
@@ -178,13 +189,13 @@ def sharing(listener: Callable[[float], object]) -> Iterator[None]:
 
 
 @contextmanager
-def part_of_work(number: int, of: int) -> Iterator[None]:
-    """Makes the share that is done within the share of one of several equal parts of some work."""
+def part_of_work(number: int, of: int, size: int = 1) -> Iterator[None]:
+    """Makes the share that is done within the share of some of several equal parts of some work."""
     outer = _sharer.get()
-    if outer is None or of == 1:
+    if outer is None or of == size:
         yield
         return
-    with sharing(lambda share: outer((number + share) / of)):
+    with sharing(lambda share: outer((number + size * share) / of)):
         yield
 
 

@@ -97,7 +97,7 @@ def suppress_cells(
     cost: str = "cells",
     zeros: bool = False,
     keep: Mapping[str, Sequence[str]] | None = None,
-    effort: int = 20_000,
+    effort: int = 2_000,
     proof_effort: int = EFFORT,
     progress: Progress | None = None,
 ) -> SuppressedCells:
@@ -121,7 +121,7 @@ def suppress_cells(
     keep
         Codes that have to be shown, by column: ``{"region": ["Total"]}``.
     effort
-        Of the search for something cheaper, in thousandths of CP-SAT's deterministic time.
+        Of the search for something cheaper: a linear programme of 10,000 coefficients is one.
 
     Notes
     -----

@@ -82,6 +82,14 @@ def hidden(
     cost: Annotated[
         str, typer.Option("--cost", help="With --suggest: withhold the fewest cells, or the least values.")
     ] = "cells",
+    write: Annotated[
+        Path | None,
+        typer.Option(
+            "--write",
+            metavar="FOLDER",
+            help="Write the tables again, withheld numbers included, with what to do about each cell.",
+        ),
+    ] = None,
     effort: Annotated[
         int | None,
         typer.Option(
@@ -105,6 +113,9 @@ def hidden(
     Hierarchies are files of tau-Argus (.hrc) or CSV with levels and codes; without one, they are found from
     codes that start with others, or from numbers that add up. Tables that share columns are taken together.
 
+    Also read are tables of tau-Argus (.tab with its .rda beside it, .jj), SDMX-CSV and JSON-stat; --write
+    FOLDER writes each table again with the status and the interval of every cell.
+
     --suggest finds the fewest further cells to withhold, so that nothing is in vain; it needs the withheld
     numbers, on lines with a status. For example:
 
@@ -113,7 +124,7 @@ def hidden(
     Exit codes: 0 read, 2 bad input or usage, 3 inconclusive (some intervals left open, or contradictory
     tables). tellall --help has the others.
     """
-    from tellall.attack.prove.hidden_files import hidden_of_files
+    from tellall.attack.prove.hidden_files import hidden_of_files, statuses_of
     from tellall.attack.prove.proof import EFFORT
     from tellall.report.hidden_page import render_hidden
     from tellall.report.hidden_text import hidden_text
@@ -137,7 +148,7 @@ def hidden(
             proof_effort=EFFORT if effort is None else effort,
             progress=progress,
         )
-    if suggest and found.found is not None:
+    if suggest and found.found is not None and not found.contradictory:
         from tellall.audits.suppress import suppress_cells, with_more_hidden
 
         with progress_bar(talk, "looking for what to withhold", quiet=quiet) as progress:
@@ -154,6 +165,12 @@ def hidden(
         found = with_more_hidden(found, more)
     if not quiet and not as_json:
         say(hidden_text(found))
+    if write is not None:
+        from tellall.outputs.written_cells import write_cells
+
+        for path in write_cells(write, found.paths, statuses_of(found)):
+            if not quiet:
+                say(f"Written: {path}", err=True)
     write_page(lambda: render_hidden(found, repeated(context)), html, quiet=quiet)
     emit(found, as_json=as_json, out=out)
     raise typer.Exit(DONE if found.settled else UNSETTLED)

@@ -11,10 +11,13 @@ from typing import Any
 
 import numpy as np
 
+from tellall.core import files
 from tellall.core.checks import above_zero, one_of
 from tellall.core.errors import invalid
 from tellall.linalg.operators.linear_operator import Array
 from tellall.linalg.solvers.solution import Mask
+from tellall.outputs.argus_files import is_jj, read_argus, read_jj
+from tellall.outputs.coded_files import is_json_stat, is_sdmx, read_json_stat, sdmx_cells
 from tellall.outputs.found_hierarchies import find_hierarchy
 from tellall.outputs.grids import as_number
 from tellall.outputs.listed import COUNTS, ListedCells, is_total
@@ -25,7 +28,7 @@ from tellall.people.readers import ENDINGS, read_printed
 from tellall.protections.protection import Protection
 from tellall.release.release import Release
 
-__all__ = ["CellFiles", "read_cells"]
+__all__ = ["CellFiles", "metadata_of", "read_cells"]
 
 _PEOPLE = ("freq", "frequency", "count", "counts", "n", "number", "people", "persons", "population")
 _FLAGS = ("primary", "suppressed", "secondary", "hidden", "withheld")
@@ -35,6 +38,8 @@ _TRUE, _FALSE = ("true", "t", "1", "1.0", "yes", "y"), ("false", "f", "0", "0.0"
 _RULE = ("u", "p", "c", "n", "primary", "unsafe", "confidential", "suppressed", "hidden", "withheld")
 _OTHERS = ("x", "m", "d", "secondary", "complementary")
 _SHOWN = ("s", "z", "f", "v", "a", "e", "", "safe", "free", "published", "shown", "nan", "na")
+_CONF_NAMES = ("conf_status", "confstatus")
+_CONF = (tuple("acegmnoprt"), ("d", "s"), ("f", ""))  # the code list of SDMX has other meanings
 _MOST_LINES = 1_000_000
 
 
@@ -50,14 +55,19 @@ class CellFiles:
         What the codes of their columns are made of, from files of hierarchies or found.
     found
         The columns whose hierarchy nobody gave: it was found from codes, or from numbers that add up.
-    names
+    paths
         The files that were read.
     """
 
     tables: tuple[ListedCells | Release, ...]
     bands: tuple[Bands, ...]
     found: tuple[str, ...]
-    names: tuple[str, ...]
+    paths: tuple[Path, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the files."""
+        return tuple(path.name for path in self.paths)
 
 
 def read_cells(
@@ -98,19 +108,30 @@ def read_cells(
     one_of("absent", absent, ("zero", "unknown"))
     if within is not None:
         above_zero("within", within)
-    chosen = _files([paths] if isinstance(paths, str | Path) else list(paths))
-    made_of: list[Mapping[str, tuple[str, ...]]] = []
+    chosen, described = _with_metadata(_files([paths] if isinstance(paths, str | Path) else list(paths)))
+    given: dict[Path, Mapping[str, tuple[str, ...]]] = {}
+    told: dict[str, Mapping[str, tuple[str, ...]]] = {
+        name: read_hierarchy(path) for name, path in (hierarchies or {}).items()
+    }
+    used: set[Path] = set()
     tables: list[ListedCells | Release] = []
     for path in chosen:
-        if path.suffix == ".json":
-            tables.append(Release.load(path))
-        elif path.suffix == ".hrc" or _is_hierarchy(path):
-            made_of.append(read_hierarchy(path))
-        else:
+        if path in described:
+            argus = read_argus(path, described[path], value)
+            tables.append(argus.table)
+            told = {**argus.hierarchies, **told}
+            used.update(argus.files)
+        elif is_jj(path):
+            tables.append(read_jj(path))
+        elif path.suffix.lower() == ".json":
+            tables.append(_of_json(path, value, told))
+        elif path.suffix.lower() == ".hrc" or _is_hierarchy(path):
+            given[path] = read_hierarchy(path)
+        elif path.suffix.lower() != ".rda":
             tables.append(_read(path, value, protect))
+    made_of = [parts for path, parts in given.items() if path not in used]
     if not tables:
         raise invalid("paths", "one table or more", "none")
-    told = {name: read_hierarchy(path) for name, path in (hierarchies or {}).items()}
     listed = [table for table in tables if isinstance(table, ListedCells)]
     bands, found = _bands(listed, made_of, told)
     if absent == "zero":
@@ -118,11 +139,11 @@ def read_cells(
         tables = [next(full) if isinstance(table, ListedCells) else table for table in tables]
     if within is not None:
         tables = [one.near_within(within) if isinstance(one, ListedCells) else one for one in tables]
-    return CellFiles(tuple(tables), tuple(bands), tuple(found), tuple(path.name for path in chosen))
+    return CellFiles(tuple(tables), tuple(bands), tuple(found), tuple(chosen))
 
 
 def _files(paths: Sequence[str | Path]) -> list[Path]:
-    endings = (*ENDINGS, ".hrc", ".json")
+    endings = (*ENDINGS, ".hrc", ".json", ".tab", ".rda", ".jj")
     found: list[Path] = []
     for path in map(Path, paths):
         if path.is_dir():
@@ -132,6 +153,46 @@ def _files(paths: Sequence[str | Path]) -> list[Path]:
     if not found:
         raise invalid("paths", "one file or more", "none")
     return found
+
+
+def metadata_of(paths: Sequence[Path]) -> dict[Path, Path]:
+    """The .rda of tau-Argus of each table that has one."""
+    return _with_metadata(paths)[1]
+
+
+def _with_metadata(paths: Sequence[Path]) -> tuple[list[Path], dict[Path, Path]]:
+    """The files, and the .rda of tau-Argus of each table that has one: of the same name, or the only one."""
+    described: dict[Path, Path] = {}
+    found = list(paths)
+    metadata = [path for path in paths if path.suffix.lower() == ".rda"]
+    tables = [path for path in paths if path.suffix.lower() == ".tab"]
+    for rda in metadata:
+        beside = [rda.with_suffix(ending) for ending in (".tab", ".txt", ".csv", ".dat")]
+        named = [path for path in beside if path in paths] or [path for path in beside if path.is_file()]
+        own = named or [path for path in tables if not path.with_suffix(".rda").is_file()]
+        if not named and len(own) != 1:
+            raise invalid(
+                "paths", f"the table that {rda.name} describes, with the same name", "none, or several"
+            )
+        described[own[0]] = rda
+        if own[0] not in found:
+            found.append(own[0])
+    for table in tables:
+        if table not in described and table.with_suffix(".rda").is_file():
+            described[table] = table.with_suffix(".rda")
+    return found, described
+
+
+def _of_json(
+    path: Path, value: str | None, told: dict[str, Mapping[str, tuple[str, ...]]]
+) -> ListedCells | Release:
+    """A table of JSON-stat, or a release that tellall saved."""
+    if not is_json_stat(files.read_json(path, what="table")):
+        return Release.load(path)
+    found = read_json_stat(path, amounts=None if value is None else value.lower() not in _PEOPLE)
+    for name, parts in found.hierarchies.items():
+        told.setdefault(name, parts)
+    return found.table
 
 
 def _is_hierarchy(path: Path) -> bool:
@@ -148,10 +209,12 @@ def _read(path: Path, value: str | None, protect: Protection | Sequence[Protecti
     texts = {name: [label_text(each) for each in _values(read[name])] for name in names}
     if not texts[names[0]]:
         raise invalid("paths", "tables with a line for each cell", f"no line in {path.name}")
+    first = getattr(read, "first", 2)
+    if is_sdmx(names):
+        return sdmx_cells(path, texts, first, amounts=None if value is None else value.lower() not in _PEOPLE)
     flags = {name: name.lower() for name in names if name.lower() in (*_FLAGS, *_STATUS)}
     rest = [name for name in names if name not in flags]
     number = _number_column(path, rest, texts, value)
-    first = getattr(read, "first", 2)
     numbers = _numbers(path, texts[number], number, first)
     others = [name for name in rest if name != number and not (name.lower() in _PEOPLE and value is not None)]
     rule, protecting = _statuses(path, texts, flags, first)
@@ -215,14 +278,15 @@ def _statuses(
     size = len(next(iter(texts.values())))
     rule, other = np.zeros(size, dtype=bool), np.zeros(size, dtype=bool)
     for name, word in flags.items():
+        by_rule, by_others, shown = _CONF if word in _CONF_NAMES else (_RULE, _OTHERS, _SHOWN)
         for line, text in enumerate(texts[name]):
             said = text.strip().lower()
             truth = said in _TRUE or (said not in _FALSE and None)
             if word in _FLAGS and truth is not None:
                 (rule if word == "primary" else other)[line] |= truth
-            elif word in _STATUS and said in (*_RULE, *_OTHERS):
-                (rule if said in _RULE else other)[line] = True
-            elif word in _FLAGS or said not in _SHOWN:
+            elif word in _STATUS and said in (*by_rule, *by_others):
+                (rule if said in by_rule else other)[line] = True
+            elif word in _FLAGS or said not in shown:
                 expected = "true or false" if word in _FLAGS else "a status such as u, x or s"
                 raise invalid(
                     f"'{name}'", expected, f"something else in line {line + first:,} of {path.name}"

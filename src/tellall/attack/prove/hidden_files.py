@@ -17,10 +17,19 @@ from tellall.core.made import Made
 from tellall.core.records import ALWAYS, NOT_WRITTEN, Meaning, Record
 from tellall.core.work import Progress
 from tellall.outputs.cell_files import read_cells
+from tellall.outputs.written_cells import AGAIN, IN_VAIN, MORE, SHOWN, WITHHELD, CellStatus
 from tellall.people.bands import Bands
 from tellall.protections.protection import Protection
 
-__all__ = ["HiddenFound", "HiddenMore", "HiddenPrice", "HiddenTable", "HiddenValue", "hidden_of_files"]
+__all__ = [
+    "HiddenFound",
+    "HiddenMore",
+    "HiddenPrice",
+    "HiddenTable",
+    "HiddenValue",
+    "hidden_of_files",
+    "statuses_of",
+]
 
 _EXPLAINED = 40  # values for which it is said what gives them away
 
@@ -103,6 +112,7 @@ class HiddenFound(Made):
     price: Annotated[HiddenPrice | None, Meaning("What that costs; null if it was not asked for.")] = None
     found: Annotated[HiddenCells | None, Meaning("The tables themselves."), NOT_WRITTEN] = None
     bands: Annotated[tuple[Bands, ...], Meaning("What codes are made of."), NOT_WRITTEN] = ()
+    paths: Annotated[tuple[Path, ...], Meaning("Where the files are."), NOT_WRITTEN] = ()
 
 
 def hidden_of_files(
@@ -166,7 +176,30 @@ def hidden_of_files(
         cells=tuple(cells),
         found=found,
         bands=tuple(told.values()),
+        paths=read.paths,
     )
+
+
+def statuses_of(found: HiddenFound) -> dict[str, list[CellStatus]]:
+    """What is known about each line of each table, by the table's name."""
+    if found.found is None:
+        return {}
+    more = {(one.table, tuple(one.cell.items())) for one in found.more}
+    again = set() if found.price is None else {tuple(cell.items()) for cell in found.price.shown_again}
+    values = {tuple(at): value for at, value in zip(found.found.lines.tolist(), found.cells, strict=True)}
+    every = {}
+    for number, table in enumerate(found.found.tables):
+        own = []
+        for line in range(table.values.size):
+            cell = tuple(table.cell(line).items())
+            value = values.get((number, line))
+            if value is None:
+                own.append(CellStatus(MORE if (table.name, cell) in more else SHOWN))
+                continue
+            word = AGAIN if cell in again else IN_VAIN if value.in_vain else WITHHELD
+            own.append(CellStatus(word, bool(table.primary[line]), value.low, value.high))
+        every[table.name] = own
+    return every
 
 
 def _value(found: HiddenCells, index: int, in_vain: bool, *, explained: bool) -> HiddenValue:

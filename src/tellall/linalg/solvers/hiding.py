@@ -92,7 +92,7 @@ class HiddenRows:
 
 
 def hide_more(
-    problem: HidingProblem, effort: float = 20_000.0, progress: Progress | None = None
+    problem: HidingProblem, effort: float = 2_000.0, progress: Progress | None = None
 ) -> HiddenRows:
     """Rows to hide besides, so that every need is met, at the least cost that was found within the effort.
 

@@ -130,7 +130,7 @@ def test_rows_too_many_to_be_written_out_are_kept_in_blocks(seed, cells):
 
     operator, rng = tables(seed, n=300, count=5, cells=cells), np.random.default_rng(seed)
     usual = DistinctRows.of(operator)
-    small = patch.multiple(blocks, _WRITTEN=100, _FEW=64, _CHUNK=64, _SHARED=0)
+    small = patch.multiple(blocks, _WRITTEN=100, _FEW=64, _CHUNK=64, SHARED=0)
     with patch.object(compose, "MOST_ENTRIES", 0), small:
         kept = [DistinctRows.within_reach(operator)]
         with patch.object(compose, "MOST_PLACES", 10):  # too many for blocks, few enough for pieces

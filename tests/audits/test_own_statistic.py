@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from tellall.audits.document import read_audit
 from tellall.audits.trial import Planned
 from tellall.linalg.operators.linear_operator import Dense
 from tellall.protections.protection import Noise
+from tellall.statistics.where import as_where
 from tellall.testing import check_statistic
 
 
@@ -134,6 +135,22 @@ def test_sweeps_try_it(protect: ta.Protection) -> None:
     assert len({row.protection for row in swept.rows}) == 2
     areas = ta.sweep_areas(PEOPLE, FEW, [protect], by="c5", repeats=2)
     assert areas is not None
+
+
+def test_it_may_be_about_some_of_the_people(tmp_path: Path) -> None:
+    where = "c0 = '1'"
+    some = Planned("holders", EVERYBODY, (Coarse(),), where=as_where(where))
+    audit = ta.audit(PEOPLE, ta.Plan((replace(some, protections=()),), secret="class"))
+    (outcome, *_) = audit.findings[0].outcomes
+    assert outcome.people == 20
+    assert outcome.accuracy == 1.0
+    assert audit.document["plan"]["releases"][0]["where"] == where
+    swept = ta.sweep(PEOPLE, some.query, [None, Coarse()], repeats=2)
+    assert swept.statistic == "holders of each value, where c0 = '1'"
+    release = ta.publish(PEOPLE, EVERYBODY, Coarse(), where=where)
+    again = ta.Release.load(release.save(tmp_path / "some.json"), own=[Holders])
+    assert again.where == where
+    assert again.statistic == EVERYBODY
 
 
 def test_its_page_names_it(tmp_path: Path) -> None:

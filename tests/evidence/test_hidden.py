@@ -11,9 +11,11 @@ from tests.conftest import first_fast
 import tellall as ta
 from tellall.attack.prove.proof import Proof
 from tellall.attack.reconstruct.attack import reconstruct_from
-from tellall.evidence.evidence import Evidence, Facts
+from tellall.evidence.bounds import Bounds
+from tellall.evidence.errors import whole_rounding
+from tellall.evidence.evidence import Evidence
 from tellall.evidence.hidden import Threshold, threshold_of
-from tellall.evidence.linearise import possible_counts, whole_rounding
+from tellall.evidence.undo import possible_counts
 from tellall.protections.protection import Exact, apply
 
 HIDDEN_BEFORE_AND_AFTER = [
@@ -53,7 +55,11 @@ def attack(release: ta.Release, people: ta.Dataset, decoder: str, *, intervals: 
         nothing = np.where(np.isnan(release.values), np.inf, 0.0)
         evidence = Evidence(
             tuple(
-                replace(part.shown, facts=Facts(part.facts.low - nothing, part.facts.high + nothing))
+                replace(
+                    part.shown,
+                    bounds=Bounds(part.bounds.low - nothing, part.bounds.high + nothing),
+                    sums=None,
+                )
                 for part in evidence.parts
             )
         )

@@ -7,7 +7,7 @@ import pytest
 from tests.conftest import random_people
 
 import tellall as ta
-from tellall.evidence.linearise import not_rounded, unlike_rounding
+from tellall.evidence.undo import not_possible, not_possible_in_words
 
 PEOPLE = random_people(60, 3, seed=3)
 NUMBERS = ta.Dataset.from_arrays(
@@ -24,12 +24,12 @@ def bent(release, by):
 @pytest.mark.parametrize("rounding", [ta.Rounding(10), ta.Rounding(10, "random"), ta.Rounding(6, "midpoint")])
 def test_what_rounding_publishes_is_like_it_and_what_is_moved_is_not(rounding):
     release = ta.publish(PEOPLE, ta.Marginals(2), [rounding, ta.Suppression(8)], rng=1)
-    assert not not_rounded(release.values, release.protections).any()
+    assert not not_possible(release.values, release.protections).any()
     shown = np.flatnonzero(~np.isnan(release.values))[:4]
     values = release.values.copy()
     values[shown] += 1
-    assert np.flatnonzero(not_rounded(values, release.protections)).tolist() == shown.tolist()
-    said = unlike_rounding(values, release.protections, lambda at: {"cell": str(at)})
+    assert np.flatnonzero(not_possible(values, release.protections)).tolist() == shown.tolist()
+    said = not_possible_in_words(values, release.protections, lambda at: {"cell": str(at)})
     assert said.startswith(f"4 of {values.size} values do not come from rounding to {rounding.base:g}: ")
     assert f"{values[shown[0]]:g} where cell = {shown[0]}" in said
     assert said.endswith(" and 1 more")

@@ -358,8 +358,8 @@ def holds(evidence, secret):
     """Whether everything certain, and every bound of a row, is true of this secret."""
     (part,) = evidence.parts
     image = part.source @ secret.astype(float)
-    facts, rows = part.facts, part.rows
-    known = (facts.low - 1e-6 <= image).all() and (image <= facts.high + 1e-6).all()
+    bounds, rows = part.bounds, part.rows
+    known = (bounds.low - 1e-6 <= image).all() and (image <= bounds.high + 1e-6).all()
     return known and (np.abs(image[part.index] - rows.target) <= rows.bound + 1e-6).all()
 
 

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from tests.conftest import random_people
 
 import tellall as ta
-from tellall.evidence.linearise import possible_counts
+from tellall.evidence.undo import possible_counts
 from tellall.protections.discrete import Finite
 from tellall.protections.keyed import CellKey, Complement, person_keys
 from tellall.release import catalogue

@@ -86,7 +86,7 @@ def test_midpoints_are_those_of_whole_counts():
     midpoints = ta.Rounding(6, "midpoint")
     assert midpoints.perturb(np.arange(14.0)).tolist() == [0, *[3] * 6, *[9] * 6, 15]
     assert ta.Rounding(5, "midpoint").perturb(np.array([0.0, 1, 5, 6])).tolist() == [0, 3, 3, 8]
-    assert midpoints.rounds_to(np.array([0.0, 3, 6, 9])).tolist() == [True, True, False, True]
+    assert midpoints.cannot_give(np.array([0.0, 3, 6, 9])).tolist() == [False, False, True, False]
     check_protection(midpoints)
     people = ta.Dataset.from_arrays(np.eye(4, dtype=int), secret=[0, 1, 1, 0])
     assert ta.publish(people, ta.Marginals(2), midpoints).values.max() == 3
@@ -99,7 +99,7 @@ def test_midpoints_are_those_of_whole_counts():
 
 
 def test_rounding_to_midpoints_then_hiding_leaves_what_is_below_the_limit():
-    from tellall.evidence.linearise import possible_counts
+    from tellall.evidence.undo import possible_counts
 
     found = possible_counts(np.array([np.nan, 9.0]), [ta.Rounding(6, "midpoint"), ta.Suppression(9)], 1.0)
     assert (found.low.tolist(), found.high.tolist()) == ([0, 7], [6, 12])

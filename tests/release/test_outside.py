@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tellall as ta
-from tellall.evidence.evidence import Facts, Possible
+from tellall.evidence.bounds import Bounds
 from tellall.linalg.operators.linear_operator import Dense
 from tellall.protections.protection import Exact, Noise, as_rng, needs_people, noise_of
 from tellall.statistics.numbers import NumberFacts
@@ -299,5 +299,5 @@ def test_equations_refuse_other_shapes_and_a_floor_of_zero():
 
 def test_a_value_that_says_nothing_has_no_gaps():
     """Its gaps would be taken for those of another value."""
-    possible = Possible(np.zeros(2), np.full(2, 4.0), ((0, np.array([1])), (1, np.array([2]))))
-    assert [row for row, _ in Facts.of(possible, np.array([np.nan, 0.0])).gaps] == [1]
+    possible = Bounds(np.zeros(2), np.full(2, 4.0), ((0, np.array([1])), (1, np.array([2]))))
+    assert [row for row, _ in possible.moved(np.array([np.nan, 0.0])).gaps] == [1]

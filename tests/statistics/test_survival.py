@@ -111,8 +111,8 @@ def test_a_rounded_curve_excludes_no_secret_that_gives_it(grid, base):
             people = ta.Dataset.from_arrays(columns, bits, names=["months", "arm"])
             part = linearise(ta.publish(people, statistic, ta.Rounding(base)), people.public).parts[0]
             image = part.source @ bits.astype(float)
-            assert (part.facts.low <= image).all()
-            assert (image <= part.facts.high).all()
+            assert (part.bounds.low <= image).all()
+            assert (image <= part.bounds.high).all()
 
 
 def test_a_rounded_curve_proves_nobody_to_have_the_wrong_value():

@@ -14,7 +14,8 @@ from tellall.attack.reconstruct.reals import Whitened, whiten
 from tellall.attack.secret import Bit, Undecided, leave_undecided, members_of, rates_of_bits
 from tellall.core.errors import TellallError
 from tellall.evidence.evidence import Evidence, System
-from tellall.evidence.linearise import count_scale, linearise
+from tellall.evidence.linearise import linearise
+from tellall.evidence.usable import count_scale
 from tellall.linalg.operators.linear_operator import Array, LinearOperator
 from tellall.linalg.posterior.model import CountPrior
 from tellall.linalg.solvers.many_targets import ManySolutions, ManyTargets
@@ -224,10 +225,8 @@ def _same_but_values(first: Evidence, other: Evidence) -> bool:
 def _only_targets_differ(evidence: Evidence) -> bool:
     """Whether the values have no say beyond the equations: nothing is certain, odd, or a complete table."""
     part = evidence.parts[0]
-    facts = part.facts
-    certain = bool((np.isfinite(facts.low) | np.isfinite(facts.high)).any())
-    more = facts.gaps or facts.stretches or part.tables or part.notes or part.skipped
-    return not (certain or more)
+    more = part.bounds.gaps or part.sums or part.tables or part.notes or part.skipped
+    return not (part.bounds.limited.size or more)
 
 
 def _is_least_squares_of_rows(evidence: Evidence) -> bool:

@@ -14,11 +14,11 @@ import numpy.typing as npt
 
 from tellall.core.errors import TellallError, invalid
 from tellall.core.not_done import NotDone
+from tellall.evidence.bounds import Bounds, Certain, NeighbourSums, certain_rows
 from tellall.linalg.operators.compose import OnDevice, Partition, RowSelect, Stack
 from tellall.linalg.operators.diagonal import BlockDiagonal
 from tellall.linalg.operators.linear_operator import HOST, Array, Device, IntArray, LinearOperator
-from tellall.linalg.operators.sparse import Sparse
-from tellall.linalg.solvers.solution import Enclosure, Gaps, enclose, row_space
+from tellall.linalg.solvers.solution import Enclosure, enclose, row_space
 from tellall.people.codes import Patterns, group_rows
 from tellall.protections.protection import Noise
 from tellall.statistics.numbers import NumberRange, narrowest, power_of_two
@@ -28,15 +28,10 @@ if TYPE_CHECKING:
     from tellall.evidence.account import Account
 
 __all__ = [
-    "Certain",
     "Evidence",
-    "Facts",
-    "Possible",
     "ReleaseEquations",
     "Rows",
-    "Stretches",
     "System",
-    "sums_of",
 ]
 
 
@@ -98,64 +93,6 @@ class Rows:
 
 
 @dataclass(frozen=True, eq=False)
-class Possible:
-    """The least and the largest count possible for each value; ``low > high`` if none is possible.
-
-    ``gaps`` lists impossible counts between the two, by the index of the value.
-    """
-
-    low: Array
-    high: Array
-    gaps: Gaps = ()
-
-
-@dataclass(frozen=True, eq=False)
-class Stretches:
-    """Stretches of neighbouring values, ``start`` to ``stop`` inclusive, with limits on their sums."""
-
-    start: IntArray
-    stop: IntArray
-    low: Array
-    high: Array
-
-
-@dataclass(frozen=True, eq=False)
-class Facts:
-    """What is certain about each row of a release's operator: low ≤ A s ≤ high, for every possible secret.
-
-    Attributes
-    ----------
-    low, high
-        One for every published value, shown or hidden; infinite if nothing is certain.
-    gaps
-        By row, whole numbers between the two that A s cannot be.
-    stretches
-        Sums of neighbouring rows with certain limits; None if there are none.
-    """
-
-    low: Array
-    high: Array
-    gaps: Gaps = ()
-    stretches: Stretches | None = None
-
-    @classmethod
-    def of(cls, possible: Possible, offset: Array, stretches: Stretches | None = None) -> Facts:
-        """The facts about rows, where A s is the count plus an offset; nothing is certain if that is NaN."""
-        lost = np.isnan(offset)
-        possible = Possible(
-            np.where(lost, -np.inf, possible.low), np.where(lost, np.inf, possible.high), possible.gaps
-        )
-        offset = np.nan_to_num(offset)
-        gaps = tuple((row, counts + round(offset[row])) for row, counts in possible.gaps if not lost[row])
-        moved = None
-        if stretches is not None and stretches.start.size:
-            total = np.concatenate([[0.0], np.cumsum(offset)])
-            shift = total[stretches.stop + 1] - total[stretches.start]
-            moved = Stretches(stretches.start, stretches.stop, stretches.low + shift, stretches.high + shift)
-        return cls(possible.low + offset, possible.high + offset, gaps, moved)
-
-
-@dataclass(frozen=True, eq=False)
 class Contrasts:
     """The equations of complete tables as contrasts.
 
@@ -195,8 +132,8 @@ class ReleaseEquations:
         The law of the error of a published value, on the count scale.
     alike
         A label per person; people with equal labels have equal columns of the operator.
-    facts
-        What is certain about each row of ``source``: all that proofs use.
+    bounds, sums
+        What is certain about each row of ``source``, and about sums of neighbours: all that proofs use.
     skipped
         Values that give no equation, and why.
     notes
@@ -216,7 +153,8 @@ class ReleaseEquations:
     rows: Rows
     noise: Noise
     alike: IntArray
-    facts: Facts
+    bounds: Bounds
+    sums: NeighbourSums | None = None
     skipped: tuple[NotDone, ...] = ()
     notes: tuple[str, ...] = ()
     tables: InContrasts | None = None
@@ -230,7 +168,7 @@ class ReleaseEquations:
             self,
             rows=self.rows.times(factor),
             noise=self.noise.scaled(factor),
-            facts=replace(self.facts, low=factor * self.facts.low, high=factor * self.facts.high),
+            bounds=self.bounds.times(factor),
             numbers=self.numbers and self.numbers.times(factor),
             unit=factor * self.unit,
         )
@@ -483,13 +421,17 @@ class Evidence:
     @cached_property
     def certain(self) -> Certain:
         """What every possible secret must satisfy, from single values and sums of neighbouring values."""
-        said = _join_facts(self.parts)
-        operator, low, high, origin = self._of_groups(said.operator), said.low, said.high, said.origin
-        if self.values > 1:
+        each = (
+            certain_rows(release, part.source, part.bounds, part.sums)
+            for release, part in enumerate(self.parts)
+        )
+        said = Certain.stacked([one for several in each for one in several])
+        bounds, origin = said.bounds, said.origin
+        if self.values > 1:  # everybody has exactly one of the values
             counts = self.groups.counts.astype(np.float64)
-            low, high = np.concatenate([low, counts]), np.concatenate([high, counts])
+            bounds = Bounds.stacked([bounds, Bounds(counts, counts)])
             origin = np.concatenate([origin, np.full((counts.size, 2), -1)])
-        return Certain(operator, low, high, said.gaps, origin)
+        return Certain(self._of_groups(said.operator), bounds, origin)
 
     @property
     def grouped(self) -> LinearOperator:
@@ -570,59 +512,3 @@ class Evidence:
         size = self.grouped.shape
         found = (size[0], self.n, size[1], self.rank, condition, self.pinned)
         return Account(*found, tuple(adds), self.notes)
-
-
-@dataclass(frozen=True, eq=False)
-class Certain:
-    """Limits that hold for every possible secret: low ≤ operator @ unknowns ≤ high.
-
-    ``gaps`` lists, by row, whole numbers between the two that do not occur. ``origin`` has the index of the
-    release and of the value that each row comes from; −1 for a sum of values, or for no value at all.
-    """
-
-    operator: LinearOperator
-    low: Array
-    high: Array
-    gaps: Gaps
-    origin: IntArray
-
-
-def _join_facts(parts: Sequence[ReleaseEquations]) -> Certain:
-    """What is certain from all of these releases; the operator has a column per person."""
-    found: list[Certain] = []
-    for release, part in enumerate(parts):
-        facts = part.facts
-        said = np.flatnonzero(np.isfinite(facts.low) | np.isfinite(facts.high))
-        operator = part.source if said.size == facts.low.size else RowSelect(part.source, said)
-        row = np.cumsum(np.isin(np.arange(facts.low.size), said)) - 1 if facts.gaps else said
-        gaps = tuple((int(row[each]), counts) for each, counts in facts.gaps)
-        origin = np.column_stack([np.full(said.size, release), said])
-        found.append(Certain(operator, facts.low[said], facts.high[said], gaps, origin))
-        if (more := facts.stretches) is not None:
-            sums, nowhere = sums_of(part.source, more.start, more.stop), np.full((more.low.size, 2), -1)
-            nowhere[:, 0] = release
-            found.append(Certain(sums, more.low, more.high, (), nowhere))
-    starts = np.cumsum([0, *(each.low.size for each in found)])
-    return Certain(
-        found[0].operator if len(found) == 1 else Stack([each.operator for each in found]),
-        np.concatenate([each.low for each in found]),
-        np.concatenate([each.high for each in found]),
-        tuple(
-            (row + int(start), counts)
-            for start, each in zip(starts, found, strict=False)
-            for row, counts in each.gaps
-        ),
-        np.concatenate([each.origin for each in found]),
-    )
-
-
-def sums_of(operator: LinearOperator, start: IntArray, stop: IntArray) -> LinearOperator:
-    """The operator whose rows are sums of neighbouring rows, from start up to stop."""
-    from scipy.sparse import csr_array
-
-    lengths = stop - start + 1
-    ends = np.cumsum(lengths)
-    columns = np.arange(ends[-1]) - np.repeat(ends - lengths - start, lengths)
-    shape = (start.size, operator.shape[0])
-    mix = csr_array((np.ones(columns.size), columns, np.concatenate([[0], ends])), shape)
-    return Sparse(mix @ operator.to_sparse())

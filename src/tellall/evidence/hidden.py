@@ -9,7 +9,8 @@ from math import ceil, floor, hypot, inf, isfinite, sqrt
 import numpy as np
 import numpy.typing as npt
 
-from tellall.evidence.evidence import Possible, Rows
+from tellall.evidence.bounds import Bounds
+from tellall.evidence.evidence import Rows
 from tellall.linalg.operators.linear_operator import Array, IntArray, LinearOperator
 from tellall.protections.discrete import LatticeNoise
 from tellall.protections.protection import Exact, Noise, Protection, Sum, noise_of
@@ -125,7 +126,7 @@ def hidden_rows(
 
 
 def unseen_sums(
-    possible: Possible, hidden: npt.NDArray[np.bool_], offset: Array, mismatch: tuple[Array, Array]
+    possible: Bounds, hidden: npt.NDArray[np.bool_], offset: Array, mismatch: tuple[Array, Array]
 ) -> tuple[IntArray, Rows]:
     """The sums that contain a hidden value and have known limits, by index, and an interval for each."""
     said = np.flatnonzero(hidden & np.isfinite(possible.high) & (possible.low <= possible.high))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import isfinite, prod
 from typing import Any
@@ -12,13 +12,12 @@ import numpy as np
 import numpy.typing as npt
 
 from tellall.core.errors import InvalidInput, invalid
+from tellall.evidence.bounds import Bounds, Certain, sums_of
 from tellall.evidence.count_tables import SECRET, CountTable
-from tellall.evidence.evidence import Certain
-from tellall.evidence.linearise import possible_counts, stretches_of
 from tellall.evidence.shares import base_bounds, counts_of_shares
+from tellall.evidence.undo import neighbour_sums, possible_counts
 from tellall.linalg.operators.linear_operator import Array, IntArray
 from tellall.linalg.operators.sparse import Sparse
-from tellall.linalg.solvers.solution import Gaps
 from tellall.people.bands import Bands, ColumnLabels, Refined, refine
 from tellall.protections.protection import noise_of
 from tellall.statistics.conditions import Compare, In, comparisons
@@ -137,7 +136,7 @@ def join_tables(
         if table.shares_of is not None:
             ends = base_bounds(table, by_counts, people, {each.name: each for each in refined}, gaps)
             low, high = counts_of_shares(table, ends)
-            parts.append(Certain(Sparse(inside), low, high, (), _origin(number, low.size)))
+            parts.append(Certain(Sparse(inside), Bounds(low, high), _origin(number, low.size)))
             _lower_to(upper, inside, high)
             target.append(np.full(low.size, np.nan))
             spread.append(np.zeros(low.size))
@@ -167,7 +166,7 @@ def join_tables(
         spread.append(np.full(part.low.size, std if isfinite(std) else 0.0))
     if people is not None:
         end = np.array([float(people)])
-        parts.append(Certain(Sparse(_everybody(size)), end, end, (), np.array([[-1, -1]])))
+        parts.append(Certain(Sparse(_everybody(size)), Bounds(end, end), np.array([[-1, -1]])))
         target.append(end)
         spread.append(np.zeros(1))
     return Joint(
@@ -395,51 +394,26 @@ def _either(part: Certain, every: Any, some: Any, cells: int) -> Certain:
     low, high, origin = part.low[:cells], part.high[:cells], part.origin[:cells]
     return Certain(
         Sparse(csr_array(vstack([every, some]))),
-        np.concatenate([low, np.zeros(cells)]),
-        np.concatenate([np.full(cells, np.inf), high]),
-        (),
+        Bounds(np.concatenate([low, np.zeros(cells)]), np.concatenate([np.full(cells, np.inf), high])),
         np.concatenate([origin, np.column_stack([origin[:, 0], np.full(cells, -1)])]),
     )
 
 
 def _facts(number: int, table: CountTable, operator: Any) -> Certain:
     """What is certain about the cells of a table, and about sums of neighbouring cells."""
-    from scipy.sparse import csr_array, vstack
-
     cells = table.counts.size
     possible = possible_counts(table.counts, table.protections, table.units)
     layout = CellLayout((tuple(range(len(table.columns))),), (tuple(map(len, table.labels)),))
-    sums = stretches_of(table.counts, layout, table.protections, table.units)
-    origin = _origin(number, cells)
+    sums = neighbour_sums(table.counts, layout, table.protections, table.units)
+    found = Certain(Sparse(operator), possible, _origin(number, cells))
     if sums is None:
-        return Certain(Sparse(operator), possible.low, possible.high, possible.gaps, origin)
-    at = np.arange(cells)
-    inside = (at >= sums.start[:, None]) & (at <= sums.stop[:, None])
-    more = csr_array(inside.astype(np.float64)) @ operator
-    return Certain(
-        Sparse(csr_array(vstack([operator, more]))),
-        np.concatenate([possible.low, sums.low]),
-        np.concatenate([possible.high, sums.high]),
-        possible.gaps,
-        np.concatenate(
-            [origin, np.column_stack([np.full(sums.low.size, number), np.full(sums.low.size, -1)])]
-        ),
-    )
+        return found
+    nowhere = np.column_stack([np.full(len(sums.bounds), number), np.full(len(sums.bounds), -1)])
+    more = sums_of(found.operator, sums.start, sums.stop)
+    return Certain.stacked([found, Certain(more, sums.bounds, nowhere)])
 
 
 def _stacked(parts: Sequence[Certain]) -> Certain:
-    from scipy.sparse import csr_array, vstack
-
-    starts = np.cumsum([0, *(each.low.size for each in parts)])
-    gaps: Gaps = tuple(
-        (row + int(start), counts)
-        for start, each in zip(starts, parts, strict=False)
-        for row, counts in each.gaps
-    )
-    return Certain(
-        Sparse(csr_array(vstack([each.operator.to_sparse() for each in parts]))),
-        np.concatenate([each.low for each in parts]),
-        np.concatenate([each.high for each in parts]),
-        gaps,
-        np.concatenate([each.origin for each in parts]),
-    )
+    """What is certain from all parts, with one matrix."""
+    whole = Certain.stacked(parts)
+    return replace(whole, operator=Sparse(whole.operator.to_sparse()))

@@ -1,4 +1,4 @@
-"""Told: secrets that an attacker knows already, as equations."""
+"""Known secrets: secrets that an attacker knows already, as equations."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import numpy as np
 
 from tellall.core.checks import is_whole
 from tellall.core.errors import invalid
-from tellall.evidence.evidence import Evidence, Facts, ReleaseEquations, Rows
+from tellall.evidence.bounds import Bounds
+from tellall.evidence.evidence import Evidence, ReleaseEquations, Rows
 from tellall.linalg.operators.sparse import Sparse
 from tellall.protections.protection import Exact
 from tellall.statistics.numbers import NumberRange
@@ -52,9 +53,9 @@ def tell(secrets: Mapping[int, Any], n: int, levels: int) -> ReleaseEquations:
         low, high = np.full(n, -np.inf), np.full(n, np.inf)
         low[people] = high[people] = target
         numbers = NumberRange(low, high)
-    facts = Facts(target.copy(), target.copy())
+    bounds = Bounds(target.copy(), target.copy())
     rows = (np.arange(target.size), Rows.exact(target))
-    return ReleaseEquations(Sparse(matrix), *rows, Exact(), alike, facts, numbers=numbers)
+    return ReleaseEquations(Sparse(matrix), *rows, Exact(), alike, bounds, numbers=numbers)
 
 
 def size_known_numbers(evidence: Evidence) -> Evidence:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from tellall.core.errors import invalid
 from tellall.evidence.count_tables import CountTable
-from tellall.evidence.linearise import possible_counts, possible_values
+from tellall.evidence.undo import possible_counts, possible_values
 from tellall.linalg.operators.linear_operator import Array
 from tellall.people.bands import ColumnLabels, Refined
 from tellall.protections.rounding import either_way

@@ -15,7 +15,8 @@ import numpy as np
 from tellall.core.checks import is_whole
 from tellall.core.errors import InvalidInput, invalid
 from tellall.core.not_done import NotDone
-from tellall.evidence.evidence import Facts, Possible, ReleaseEquations, Rows
+from tellall.evidence.bounds import Bounds
+from tellall.evidence.evidence import ReleaseEquations, Rows
 from tellall.linalg.operators.linear_operator import Array, Dense, IntArray
 from tellall.people.codes import Column, Numbers
 from tellall.people.cuts import cut_labels
@@ -36,10 +37,10 @@ __all__ = [
     "Restriction",
     "fit_columns",
     "nothing",
+    "other_columns",
     "restrict",
     "unknown_condition",
     "widen",
-    "widen_facts",
 ]
 
 UNKNOWN_TO_ATTACKER = "unknown-to-attacker"  # the code of what needs columns that this attacker does not know
@@ -204,9 +205,9 @@ class AddedCells:
         """The sums; missing if one of their values is."""
         return np.bincount(self.index, values, minlength=self.size).astype(np.float64)
 
-    def add_possible(self, possible: Possible) -> Possible:
+    def add_possible(self, possible: Bounds) -> Bounds:
         """The possible values of the sums."""
-        return Possible(self.add(possible.low), self.add(possible.high))
+        return Bounds(self.add(possible.low), self.add(possible.high))
 
 
 @dataclass(frozen=True, eq=False)
@@ -281,15 +282,27 @@ def restrict(release: Release, view: Public) -> Restriction:
     return Restriction(None if found is None else found[0], public, chosen, skipped=(why,))
 
 
+def other_columns(release: Release, view: Public) -> InvalidInput:
+    """The error for people with other columns than those of a release."""
+    rule = f"the columns of the release ({', '.join(release.columns)})"
+    return invalid("public", rule, ", ".join(view.names))
+
+
 def nothing(n: int, levels: int, why: NotDone) -> ReleaseEquations:
     """No equations: for a release that the attacker cannot use."""
     none = np.zeros(0)
     width = n * (levels if levels > 2 else 1)
-    facts = Facts(none, none)
     alike = np.zeros(n, dtype=np.intp)
     rows = Rows.exact(none)
     return ReleaseEquations(
-        Dense(np.zeros((0, width))), np.zeros(0, np.intp), rows, Exact(), alike, facts, (why,)
+        Dense(np.zeros((0, width))),
+        np.zeros(0, np.intp),
+        rows,
+        Exact(),
+        alike,
+        Bounds(none, none),
+        None,
+        (why,),
     )
 
 
@@ -334,7 +347,7 @@ class PopulationMismatch:
         rule = "the people the release was made for"
         raise invalid("public", rule, f"{n:,} people, not {counted:,}", advice)
 
-    def rows(self, equations: Equations, possible: Possible | None, last: int) -> tuple[Array, Array]:
+    def rows(self, equations: Equations, possible: Bounds | None, last: int) -> tuple[Array, Array]:
         """By how much missing and absent people can change each row, at most.
 
         ``last`` is how many neighbouring cells together count all people of a public cell (the number of
@@ -385,11 +398,3 @@ def widen(rows: Rows, more: Array, fewer: Array) -> Rows:
         rows.rest,
         rows.unseen | (wide & (rows.std == 0)),
     )
-
-
-def widen_facts(facts: Facts, more: Array, fewer: Array) -> Facts:
-    """The facts if values may count this many people too many or too few."""
-    if not (more.any() or fewer.any()):
-        return facts
-    kept = tuple((row, counts) for row, counts in facts.gaps if not more[row] and not fewer[row])
-    return Facts(facts.low - more, facts.high + fewer, kept)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from tellall.core.checks import one_of
 from tellall.core.errors import InvalidInput, invalid
-from tellall.evidence.linearise import possible_counts
+from tellall.evidence.undo import possible_counts
 from tellall.linalg.operators.linear_operator import Array
 from tellall.outputs.grids import TOTALS, Grid, grid_of_frame
 from tellall.outputs.printed import Codes, PrintedTable, TableContext, Variable, codes_of, understand

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from tellall.core.errors import invalid
 from tellall.evidence.count_tables import SECRET, CountTable, Shaped, tables_in
-from tellall.evidence.linearise import possible_counts, possible_values
+from tellall.evidence.undo import possible_counts, possible_values
 from tellall.linalg.operators.linear_operator import Array, IntArray
 from tellall.linalg.solvers.solution import Gaps, Mask
 from tellall.outputs.grids import TOTALS

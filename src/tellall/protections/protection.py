@@ -143,6 +143,24 @@ class Protection(ABC):
         """The step of values after it, if values before it are multiples of ``step``; zero if anything."""
         return step if self.law.known and self.law.bound == 0 else 0.0
 
+    gives: ClassVar[str] = (
+        ""  # what it turns values into, in words that follow "values that do not come from"
+    )
+
+    def cannot_give(self, values: Array) -> npt.NDArray[np.bool_]:
+        """Which values it can have turned nothing into; by default none is ruled out."""
+        return np.zeros(values.shape, dtype=bool)
+
+    @property
+    def gives_multiples(self) -> bool:
+        """Whether it leaves whole multiples of `step_after`, to the last digit."""
+        return False
+
+    @property
+    def sums_within(self) -> float | None:
+        """What sums of neighbouring cells of a table are changed by less than; None if nobody knows."""
+        return None
+
     def prepare(self, statistic: Statistic, public: Public) -> Protection:
         """The protection with its parameters filled in from public information, before publishing."""
         return self
@@ -318,6 +336,20 @@ class Noise(Protection):
         """
         return np.full(values.shape, self.std)
 
+    def of_whole(self, counts: Array) -> Array | None:
+        """By how much each published count is off at most if whole counts were published.
+
+        None if that is no less than the `bound`.
+        """
+        return None
+
+    def turned(self) -> tuple[Noise, bool]:
+        """The law with complemented counts in the minority, and whether all counts are complemented for it.
+
+        Decoders assume that gross errors are the minority.
+        """
+        return self, False
+
     def tail(self, distance: float) -> float:
         """At most how likely an error of this size or more is; by default nothing but the bound is known."""
         return float(distance <= self.bound)
@@ -414,6 +446,12 @@ class Sum(Noise):
     @property
     def gross_share(self) -> float:
         return max((part.gross_share for part in self.parts), default=0.0)
+
+    def turned(self) -> tuple[Noise, bool]:
+        laws, complemented = zip(*(part.turned() for part in self.parts), strict=True)
+        if not any(complemented):
+            return self, False
+        return Sum(laws), sum(complemented) % 2 == 1
 
     @property
     def known(self) -> bool:

@@ -227,12 +227,41 @@ class Rounding(Noise):
             return self.base
         return self.base / 2 if self._shift == self.base / 2 else 1.0
 
-    def rounds_to(self, values: Array) -> npt.NDArray[np.bool_]:
-        """Which values rounding can produce."""
+    @property
+    def gives(self) -> str:  # type: ignore[override]
+        return f"rounding to {self.base:g}"
+
+    def cannot_give(self, values: Array) -> npt.NDArray[np.bool_]:
+        """Which values are no multiples of the base, or no midpoints."""
         midpoint = self.mode == "midpoint"
         ratio = (values + self._shift if midpoint else values) / self.base
         whole = np.abs(ratio - np.rint(ratio)) <= _LOOSE * np.maximum(1.0, np.abs(ratio))
-        return np.asarray(whole | (midpoint & (np.abs(values) <= _LOOSE * self.base)))
+        return ~np.asarray(whole | (midpoint & (np.abs(values) <= _LOOSE * self.base)))
+
+    @property
+    def gives_multiples(self) -> bool:
+        return True
+
+    @property
+    def sums_within(self) -> float | None:
+        """The base, if rounding is controlled: sums of neighbours go to a multiple next to them."""
+        return self.base if self.mode == "controlled" else None
+
+    def of_whole(self, counts: Array) -> Array | None:
+        """By how much whole counts are off at most that were rounded to the nearest of a whole base.
+
+        Notes
+        -----
+        With an odd base r, a count is off by at most (r − 1)/2. With an even base there are halves, and the
+        rule of ties says which multiples they go to: those are off by at most r/2, the others by at most
+        r/2 − 1. None for anything but multiples.
+        """
+        if self.mode != "nearest" or self.base < 1 or self.base != math.floor(self.base):
+            return None
+        if not np.allclose(np.rint(counts / self.base) * self.base, counts):
+            return None
+        low, high = self.before(counts, counts, 1.0)
+        return np.maximum(counts - low, high - counts)
 
     def sample(self, size: int | tuple[int, ...], rng: Rng = None) -> Array:
         generator, half = as_rng(rng), self.base / 2

@@ -141,6 +141,15 @@ class ComplementLaw(Noise):
     def gross_share(self) -> float:
         return self.fraction if self.std else 0.0
 
+    def turned(self) -> tuple[Noise, bool]:
+        """The law of all counts complemented, if this complements more than half of them.
+
+        Complementing a share f of the counts equals complementing all of them and then a share 1 − f again.
+        """
+        if self.fraction <= 1 / 2:
+            return self, False
+        return (replace(self, fraction=1 - self.fraction) if self.fraction < 1 else Exact()), True
+
     @property
     def varies(self) -> bool:
         return True

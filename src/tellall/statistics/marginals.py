@@ -123,6 +123,10 @@ class Marginals(Statistic):
     def adds_up(self) -> bool:
         return self.counts_people
 
+    @property
+    def in_contrasts(self) -> bool:
+        return self.counts_people
+
     def describe(self) -> str:
         rates = "rates in " if self.scale == RATES else ""
         weighted = f" weighted by {self.weights}" if self.weights else ""

@@ -156,6 +156,11 @@ class Statistic(ABC):
         return False
 
     @property
+    def in_contrasts(self) -> bool:
+        """Whether its tables, where they are complete, can be written as contrasts."""
+        return False
+
+    @property
     def of_everybody(self) -> bool:
         """Whether fractions are of all people of the release; False if they are of some of them."""
         return True

@@ -101,7 +101,7 @@ def test_two_thousand_releases_of_up_to_fourteen_people(block):
 @pytest.mark.parametrize("first", ALONE, ids=str)
 def test_every_pair_of_protections_is_undone(first):
     rng = np.random.default_rng(1)
-    from tellall.evidence.linearise import possible_counts
+    from tellall.evidence.undo import possible_counts
 
     for second in [None, *ALONE]:
         protect = [first] if second is None else [first, second]

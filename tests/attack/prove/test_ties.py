@@ -11,7 +11,7 @@ import pytest
 from tests.attack.prove.test_brute_force import fitting, instance
 
 import tellall as ta
-from tellall.evidence.linearise import possible_counts
+from tellall.evidence.undo import possible_counts
 
 BASES = [2, 4, 5, 6, 10, 20]
 HABITS = ["up", "away", "even", "either"]

@@ -10,7 +10,8 @@ from tellall.audits.measures.chance_intervals import gain_interval
 from tellall.audits.measures.risk import risks_of, strongest_way
 from tellall.audits.trial import Planned, Setting, Trial
 from tellall.audits.verdict import Limits, judge_outcome
-from tellall.evidence.evidence import Evidence, Facts, ReleaseEquations, Rows
+from tellall.evidence.bounds import Bounds
+from tellall.evidence.evidence import Evidence, ReleaseEquations, Rows
 from tellall.linalg.operators.linear_operator import Dense
 from tellall.linalg.posterior.hierarchy import Hierarchy
 from tellall.protections.protection import Exact
@@ -271,8 +272,8 @@ def test_rounding_in_differences_of_large_numbers_excludes_nobody(seed):
     numbers, some = 1e9 + np.array([0.7, 0, 0, 0, 2, 2, 2, 2]), rng.random((6, 4))
     matrix = np.hstack([some, -some[:, ::-1]])  # all but the first person are as far up or down as can be
     rows = Rows.exact(matrix @ numbers)
-    facts = Facts(rows.target, rows.target)
-    part = ReleaseEquations(Dense(matrix), np.arange(6), rows, Exact(), np.arange(8), facts)
+    bounds = Bounds(rows.target, rows.target)
+    part = ReleaseEquations(Dense(matrix), np.arange(6), rows, Exact(), np.arange(8), bounds)
     low, high = certain_limits(Evidence((part,)), Beforehand.of((1e9, 1e9 + 2)))
     assert (low <= numbers).all()
     assert (numbers <= high).all()

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tellall.core.errors import invalid
-from tellall.evidence.evidence import Certain
+from tellall.evidence.bounds import Bounds, Certain
 from tellall.evidence.joint import satisfy
 from tellall.linalg.operators.linear_operator import Array, IntArray
 from tellall.linalg.operators.sparse import Sparse
@@ -59,7 +59,7 @@ class CellSystem:
     @property
     def certain(self) -> Certain:
         """The same for searches over whole numbers."""
-        return Certain(Sparse(self.matrix), self.low, self.high, self.gaps, self.origin)
+        return Certain(Sparse(self.matrix), Bounds(self.low, self.high, self.gaps), self.origin)
 
 
 def cell_system(tables: Sequence[ListedCells], bands: Sequence[Bands] = (), lower: float = 0.0) -> CellSystem:

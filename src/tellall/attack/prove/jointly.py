@@ -15,8 +15,9 @@ import numpy as np
 from tellall.attack.prove.proof import Budget, Ends, Proof, prove, search_parts, with_open
 from tellall.attack.secret import Code, Secret
 from tellall.core.amounts import count_of
-from tellall.evidence.evidence import Certain, Evidence, Stretches, sums_of
-from tellall.evidence.linearise import possible_counts, stretches_of
+from tellall.evidence.bounds import Bounds, Certain, NeighbourSums, sums_of
+from tellall.evidence.evidence import Evidence
+from tellall.evidence.undo import neighbour_sums, possible_counts
 from tellall.evidence.view import (
     SAME_PEOPLE,
     Knowledge,
@@ -268,16 +269,14 @@ class _Builder:
         """Adds unknowns to rows."""
         self.entries.append((row, unknown, np.broadcast_to(np.asarray(factor, dtype=np.float64), row.shape)))
 
-    def add_sums(self, stretches: Stretches, cell: IntArray, unknown: IntArray) -> None:
+    def add_sums(self, asked: NeighbourSums, cell: IntArray, unknown: IntArray) -> None:
         """Adds rows for sums of neighbouring cells, given the unknowns that each cell counts."""
         from scipy.sparse import csr_array
 
-        if not stretches.start.size:
-            return
-        size = max(int(cell.max()), int(stretches.stop.max())) + 1, int(unknown.max()) + 1
+        size = max(int(cell.max()), int(asked.stop.max())) + 1, int(unknown.max()) + 1
         cells = csr_array((np.ones(cell.size), (cell, unknown)), size)
-        sums = sums_of(Sparse(cells), stretches.start, stretches.stop).to_sparse().tocoo()
-        self.add(self.rows(stretches.low, stretches.high) + sums.row, sums.col, sums.data)
+        sums = sums_of(Sparse(cells), asked.start, asked.stop).to_sparse().tocoo()
+        self.add(self.rows(asked.bounds.low, asked.bounds.high) + sums.row, sums.col, sums.data)
 
     def done(self) -> tuple[Certain, Array]:
         """Returns what is certain, and the upper limit of each unknown."""
@@ -287,7 +286,7 @@ class _Builder:
         row, unknown, factor = (np.concatenate(each) for each in zip(*self.entries, strict=True))
         matrix = csr_array((factor, (row, unknown)), shape=(low.size, upper.size))
         origin = np.full((low.size, 2), -1)
-        return Certain(Sparse(matrix), low, high, tuple(self.gaps), origin), upper
+        return Certain(Sparse(matrix), Bounds(low, high, tuple(self.gaps)), origin), upper
 
 
 @dataclass(frozen=True, eq=False)
@@ -428,9 +427,9 @@ def _add_tables(
     cell, unknown = (np.concatenate(each) for each in zip(*counted, strict=True))
     build.add(start + cell, unknown)
     layout = tables_of(release.statistic, _outline(release), values)
-    stretches = stretches_of(release.values, layout, release.protections, units)
-    if stretches is not None:
-        build.add_sums(stretches, cell, unknown)
+    sums = neighbour_sums(release.values, layout, release.protections, units)
+    if sums is not None:
+        build.add_sums(sums, cell, unknown)
     if mismatch.absent or mismatch.missing:
         total = np.array([float(release.shape.people)])
         row = build.rows(total, total)

@@ -17,7 +17,8 @@ import numpy.typing as npt
 
 from tellall.attack.secret import Code, Secret
 from tellall.core.work import doing
-from tellall.evidence.evidence import Certain, Evidence
+from tellall.evidence.bounds import Certain
+from tellall.evidence.evidence import Evidence
 from tellall.linalg.operators.linear_operator import Array, IntArray
 from tellall.linalg.operators.sparse import Sparse
 from tellall.linalg.solvers.constraints import Constraints, Reply, Wishes

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from tellall.attack.prove.proof import Budget, Ends, settle
-from tellall.evidence.evidence import Certain, Evidence
+from tellall.evidence.bounds import Bounds, Certain
+from tellall.evidence.evidence import Evidence
 from tellall.linalg.operators.linear_operator import Array, IntArray
 from tellall.linalg.operators.sparse import Sparse
 from tellall.linalg.solvers.solution import Enclosure, WholeSystem, enclose
@@ -65,9 +66,7 @@ class _Rows:
         gaps = tuple((place, self.gaps[row]) for place, row in enumerate(rows.tolist()) if row in self.gaps)
         some = Certain(
             Sparse(self.matrix[rows]),
-            self.certain.low[rows],
-            self.certain.high[rows],
-            gaps,
+            Bounds(self.certain.low[rows], self.certain.high[rows], gaps),
             self.certain.origin[rows],
         )
         tight = enclose(some.operator, some.low, some.high, upper=box.upper, lower=box.lower)

@@ -8,7 +8,7 @@ from typing import final
 import numpy as np
 
 from tellall.attack.prove.proof import WALKS, Budget, Search, list_solutions
-from tellall.evidence.evidence import Certain
+from tellall.evidence.bounds import Certain
 from tellall.linalg.operators.linear_operator import Array, IntArray
 from tellall.linalg.solvers.constraints import Wishes
 from tellall.linalg.solvers.solution import Component, Mask, WholeSystem, enclose

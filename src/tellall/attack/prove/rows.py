@@ -21,7 +21,7 @@ from tellall.core.errors import invalid
 from tellall.core.records import ENDLESS, Meaning, Record
 from tellall.evidence.count_tables import SECRET, CountTable, tables_in
 from tellall.evidence.joint import Joint, every_gap, join_tables, refine_columns
-from tellall.evidence.linearise import unlike_rounding
+from tellall.evidence.undo import not_possible_in_words
 from tellall.linalg.operators.linear_operator import Array, IntArray
 from tellall.linalg.solvers.solution import Status
 from tellall.people.bands import Bands
@@ -179,7 +179,7 @@ class PossibleRows:
             unlike = [
                 f"{table.describe()}: {said}"
                 for table in self.joint.tables
-                if (said := unlike_rounding(table.counts, table.protections, table.cell))
+                if (said := not_possible_in_words(table.counts, table.protections, table.cell))
             ]
             wrong = "no rows have all these tables; one of them must be wrong"
             return Status("contradictory", "; ".join(unlike) or wrong)

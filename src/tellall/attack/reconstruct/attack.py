@@ -46,8 +46,10 @@ from tellall.evidence.count_tables import name_cell
 from tellall.evidence.evidence import Evidence
 from tellall.evidence.hidden import threshold_of
 from tellall.evidence.known_secrets import size_known_numbers
-from tellall.evidence.linearise import as_view, evidence_of, turn_back, unlike_rounding, without_tiny_noise
+from tellall.evidence.linearise import as_view, evidence_of
 from tellall.evidence.query import seen_by
+from tellall.evidence.undo import not_possible_in_words
+from tellall.evidence.usable import without_tiny_noise
 from tellall.evidence.view import EVERYTHING, Knowledge
 from tellall.linalg.operators.compose import Stack
 from tellall.linalg.operators.linear_operator import HOST, Array, find_device
@@ -608,7 +610,7 @@ _Doubt = tuple[str, str]  # the code of a doubt, and what it says
 def _with_rounding(status: Status, releases: Sequence[Release], public: Public) -> Status:
     """Returns the status, "contradictory" if the declared rounding cannot give some of the values."""
     for release in releases:
-        said = unlike_rounding(release.values, release.protections, partial(name_cell, release, public))
+        said = not_possible_in_words(release.values, release.protections, partial(name_cell, release, public))
         if said:
             return Status("contradictory", f"{said}; look for a mistake, or declare what was done to them")
     return status
@@ -664,7 +666,7 @@ def _gross_errors(release: Release, decoder: str) -> _Doubt | None:
     If nearly all counts are complemented, they are turned round, and the others become the minority. This
     ignores how hidden values were selected.
     """
-    law, turned = turn_back(release.noise)
+    law, turned = release.noise.turned()
     share = law.gross_share
     if share >= _MINORITY:
         reason = f"{percent(share)} of the values have gross errors, indistinguishable from the rest"

@@ -1,0 +1,233 @@
+"""What an attacker can use of a release: its people, its columns, and its values as counts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from tellall.core.errors import invalid
+from tellall.core.not_done import NotDone
+from tellall.evidence.step import Step, carry_out
+from tellall.evidence.undo import nearly_exact
+from tellall.evidence.view import (
+    SAME_PEOPLE,
+    AddedCells,
+    Knowledge,
+    PopulationMismatch,
+    other_columns,
+    restrict,
+    unknown_condition,
+)
+from tellall.linalg.operators.linear_operator import Array, Device, IntArray
+from tellall.people.dataset import Public
+from tellall.protections.protection import Noise
+from tellall.release.release import Release
+from tellall.statistics.conditions import members
+from tellall.statistics.statistic import CellLayout, tables_of
+
+__all__ = ["KNOWN", "Draft", "count_scale", "without_tiny_noise"]
+
+_LARGEST = 1e100  # largest published value: squares of larger ones overflow
+
+
+@dataclass(frozen=True, eq=False)
+class Draft:
+    """What an attacker can use of a release, before its values are written as equations.
+
+    Attributes
+    ----------
+    release
+        The usable part of the release.
+    view
+        The people whom it is about, in its columns.
+    people
+        Which of everybody in view they are; None for everybody.
+    sums
+        How published values are added up before they are used; None if they are used one by one.
+    mismatch
+        How many people the release and the view do not share.
+    skipped
+        What of the release cannot be used, and why.
+    useless
+        Why nothing of it can be used; None if something can.
+    """
+
+    release: Release
+    view: Public
+    device: Device
+    known: Knowledge
+    people: IntArray | None = None
+    sums: AddedCells | None = None
+    mismatch: PopulationMismatch = SAME_PEOPLE
+    skipped: tuple[NotDone, ...] = ()
+    useless: NotDone | None = None
+
+    def cannot_be_used(self, reason: str) -> Draft:
+        """Nothing of the release can be used."""
+        return replace(self, useless=NotDone(self.release.describe(), reason, "use"))
+
+    @cached_property
+    def units(self) -> float:
+        """The factor that turns a published value into a count; shares are of the release's people."""
+        return _units(self.release, self.view)
+
+    @cached_property
+    def tables(self) -> CellLayout:
+        """Where tables lie among the values."""
+        return tables_of(self.release.statistic, self.view, self.release.levels)
+
+    @property
+    def counts_people(self) -> bool:
+        """Whether every value is a number of people with a value of the secret."""
+        return bool(self.release.levels) and self.release.statistic.counts_people
+
+    @property
+    def hides(self) -> bool:
+        """Whether some values may be hidden."""
+        return any(protection.hides for protection in self.release.protections)
+
+    @property
+    def other_people(self) -> bool:
+        """Whether some people are in the release and not in the view, or the other way round."""
+        return bool(self.mismatch.missing or self.mismatch.absent)
+
+    def check_values(self) -> None:
+        """Raises an error if the view has another number of values, or if a value is absurdly large."""
+        release = self.release
+        if self.sums is None:
+            expected = release.statistic.size_for(self.view, release.levels)
+        else:
+            expected = self.sums.index.size
+        if release.values.size != expected:
+            raise invalid(
+                "public",
+                f"the people of the release ({release.values.size} values)",
+                f"people whose release has {expected}",
+            )
+        if float(np.nanmax(np.abs(release.values), initial=0.0)) > _LARGEST:
+            raise invalid("values", f"of a size that people can have (below {_LARGEST:g})", "larger ones")
+
+
+class RestrictToPeople(Step[Draft]):
+    """Restricts everybody to the people whom the release is about."""
+
+    def accepts(self, draft: Draft) -> bool:
+        return draft.release.where is not None
+
+    def apply(self, draft: Draft) -> Draft:
+        where = draft.release.where
+        assert where is not None
+        if unknown := unknown_condition(draft.release, draft.view):
+            return replace(draft, useless=unknown)
+        people = np.flatnonzero(members(where, draft.view, "where"))
+        some = replace(draft, release=replace(draft.release, where=None), people=people)
+        some = replace(some, view=draft.view.take(people))
+        if people.size:
+            return some
+        carry_out(KNOWN[1:], some)  # its errors come before this
+        return draft.cannot_be_used("it is about nobody who is known")
+
+
+class CheckColumns(Step[Draft]):
+    """Checks the people if they are those of the release in the same columns."""
+
+    def accepts(self, draft: Draft) -> bool:
+        return draft.useless is None and _same_people(draft)
+
+    def apply(self, draft: Draft) -> Draft:
+        release = draft.release
+        if release.columns and release.columns != draft.view.names:
+            raise other_columns(release, draft.view)
+        draft.check_values()
+        return draft
+
+
+class RestrictToKnown(Step[Draft]):
+    """Restricts the release to what can be used by somebody who knows these columns of these people."""
+
+    def accepts(self, draft: Draft) -> bool:
+        return draft.useless is None and not _same_people(draft)
+
+    def apply(self, draft: Draft) -> Draft:
+        release = draft.release
+        if release.shape is None:
+            raise invalid("release", "one that says which columns and how many people it has", "neither")
+        part = draft.people is not None
+        mismatch = PopulationMismatch.of(release, draft.view.n, draft.known, part=part)
+        draft = replace(draft, mismatch=mismatch)
+        if draft.other_people and not release.statistic.counts_people:
+            return draft.cannot_be_used("it is not about exactly the people who are known")
+        if draft.other_people and release.statistic.no_population:
+            listed = f"it lists {release.shape.people:,} people, not exactly those who are known"
+            return draft.cannot_be_used(listed)
+        usable = restrict(release, draft.view)
+        if usable.statistic is None:
+            return replace(draft, useless=usable.skipped[0])
+        values = release.values if usable.chosen is None else release.values[usable.chosen]
+        draft = replace(
+            draft,
+            release=replace(release, values=values, statistic=usable.statistic),
+            view=usable.public,
+            sums=usable.sums,
+            skipped=usable.skipped,
+        )
+        if draft.other_people and _shares_of_nobody_knows_whom(draft.release, draft.view):
+            return draft.cannot_be_used("it is not known of how many people its values are shares")
+        draft.check_values()
+        return draft
+
+
+KNOWN: tuple[Step[Draft], ...] = (RestrictToPeople(), CheckColumns(), RestrictToKnown())
+
+
+def _same_people(draft: Draft) -> bool:
+    """Whether the view has the columns and the people of the release, and nothing else is known of them."""
+    shape, known = draft.release.shape, draft.known
+    same = shape is None or shape == draft.view.shape
+    return same and known.missing is None and not known.may_include
+
+
+def _shares_of_nobody_knows_whom(release: Release, view: Public) -> bool:
+    """Whether values are shares of people whose number the release does not say."""
+    statistic = release.statistic
+    of_all = statistic.of_everybody and statistic.units(view) == view.n
+    return statistic.scale == "fractions" and not of_all
+
+
+# The values as counts.
+
+
+def _units(release: Release, view: Public) -> float:
+    """The factor that turns a published value into a count; shares are of the release's people."""
+    statistic = release.statistic
+    units = statistic.units(view)
+    of_everybody = statistic.scale == "fractions" and statistic.of_everybody and units == view.n
+    if release.shape is None or not of_everybody:
+        return units
+    return float(release.shape.people)
+
+
+def count_scale(release: Release, view: Public) -> tuple[Array, Noise]:
+    """The published values and the law of their error on the count scale.
+
+    Exact fractions become the whole numbers they came from.
+    """
+    units = _units(release, view)
+    noise = release.noise.scaled(units)
+    counts: Array = release.values * units
+    if units == 1 or noise.bound > 0:
+        return counts, noise
+    whole = np.rint(counts)
+    return np.where(np.abs(counts - whole) < 1e-6, whole, counts), noise
+
+
+def without_tiny_noise(release: Release, view: Public) -> Release:
+    """The release as if noise that is too small to hide a count had not been added; see `nearly_exact`."""
+    if not (release.levels and release.statistic.counts_people):
+        return release
+    values, kept = nearly_exact(release.values, release.protections, _units(release, view))
+    if kept is release.protections:
+        return release
+    return replace(release, values=values, protections=tuple(kept))

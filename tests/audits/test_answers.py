@@ -22,12 +22,12 @@ from tellall.audits.study_areas import (
     CalibratedArea,
     SweptArea,
 )
-from tellall.audits.sweep import Sweep, SweepRow, SweptLoss
+from tellall.audits.sweep import Sweep, SweepRow
 
 LIMIT = 0.05
 
 
-UNKNOWN = dict.fromkeys([field.name for field in fields(SweptLoss)])
+UNKNOWN = dict.fromkeys([field.name for field in fields(SweepRow)])
 
 
 def row(protection, high, loss=1.0, decoder="lp", **more):

@@ -1,10 +1,12 @@
 """What each part of a plan adds, and where who is learnt is counted."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import tellall as ta
-from tellall.audits.contributions import find_culprits, with_culprits
+from tellall.audits.contributions import find_culprits
 from tellall.audits.document import read_audit
 from tellall.audits.plans.places import places_of
 from tellall.core import files as store
@@ -22,7 +24,7 @@ def audit() -> ta.Audit:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("tellall.audits.attacks.affordable", lambda *_: ("least-squares",))
         people, audit = people_of(), ta.audit(people_of(), plan)
-        return with_culprits(people, places_of(people, audit.plan), audit)
+        return replace(audit, culprits=find_culprits(people, places_of(people, audit.plan), audit))
 
 
 def test_every_column_is_left_out_and_says_what_it_adds(audit):

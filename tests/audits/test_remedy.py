@@ -9,13 +9,13 @@ import pytest
 
 import tellall as ta
 from tellall.audits.changes import Change, candidates, parts_of, price, with_noise, without_release
-from tellall.audits.contributions import with_culprits
+from tellall.audits.contributions import find_culprits
 from tellall.audits.document import read_audit
 from tellall.audits.measures.guesses import dropped_error
 from tellall.audits.plans.draft import as_toml
 from tellall.audits.plans.places import places_of
 from tellall.audits.plans.plan import Plan
-from tellall.audits.remedy import _RemedySearch, _Tried, find_remedy, with_remedy
+from tellall.audits.remedy import _RemedySearch, _Tried, find_remedy
 from tellall.audits.trial import Planned, Setting, SharedSystem, Trial
 from tellall.core import files as store
 from tellall.core.jobs import Workers
@@ -86,7 +86,6 @@ def test_what_passes_needs_no_remedy(people):
     audit = ta.audit(people, plan)
     assert audit.verdict.word == "pass"
     assert find_remedy(places_of(people, audit.plan), audit) is None
-    assert with_remedy(places_of(people, audit.plan), audit).remedy is None
 
 
 def test_where_nothing_can_be_attacked_there_is_no_search():
@@ -223,8 +222,8 @@ def test_the_first_draw_that_fails_ends_the_attack_on_a_change(people):
 
 def answers(people: ta.Dataset, audit: ta.Audit, workers: Workers) -> tuple:
     places = places_of(people, audit.plan)
-    audit = with_culprits(people, places, audit, None, workers)
-    return audit.culprits, find_remedy(places, audit, None, workers)
+    culprits = find_culprits(people, places, audit, None, workers)
+    return culprits, find_remedy(places, audit, None, workers)
 
 
 def test_the_answer_does_not_depend_on_how_many_attacks_are_made_at_once(people, monkeypatch):

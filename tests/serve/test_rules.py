@@ -76,7 +76,7 @@ def test_a_policy_holds_for_every_plan_and_makes_audits_void(client):
 def test_what_the_rules_forbid_fails_and_is_not_mended(client, monkeypatch):
     planned(client)
     client.open("policy.toml", b'not_published = ["Marginals"]\n', "/policy")
-    for search in ("with_culprits", "with_remedy"):
+    for search in ("find_culprits", "find_remedy"):
         monkeypatch.setattr(advice, search, lambda *_: pytest.fail("looked for a remedy"))
     for measured in ("_look_closer", "_measure"):
         monkeypatch.setattr(worker, measured, lambda *_: pytest.fail("measured another protection"))

@@ -8,10 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
-from tellall.audits.contributions import with_culprits
+from tellall.audits.contributions import find_culprits
 from tellall.audits.document import Audit
 from tellall.audits.plans.places import kept_in, places_of
-from tellall.audits.remedy import with_remedy
+from tellall.audits.remedy import find_remedy
 from tellall.core.jobs import Workers
 from tellall.core.work import Progress
 from tellall.people.dataset import Dataset
@@ -46,10 +46,9 @@ def with_advice(
     opened: Stage = stage or (lambda _: nullcontext())
     with kept_in(work, people, audit.plan) as kept:
         with opened("culprits") as progress:
-            found = with_culprits(people, places_of(people, audit.plan), audit, progress, workers, kept)
+            culprits = find_culprits(people, places_of(people, audit.plan), audit, progress, workers, kept)
         planned = audit.plan.as_planned()
         with opened("remedy") as progress:
-            asked = replace(found, plan=planned)
-            return replace(
-                with_remedy(places_of(people, planned), asked, progress, workers, kept), plan=audit.plan
-            )
+            asked = replace(audit, plan=planned)
+            found = find_remedy(places_of(people, planned), asked, progress, workers, kept)
+    return replace(audit, culprits=culprits, remedy=found)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from tellall.audits.calibrate import Calibration
 from tellall.audits.study_areas import AreaCalibration, AreaRow, AreaSweep, SweptArea
@@ -24,24 +24,6 @@ __all__ = [
 
 _Row = TypeVar("_Row", SweepRow, AreaRow)
 _NOTHING = "Nothing needs to be done"
-
-
-class Gained(Protocol):
-    """What an attack gains, with its interval."""
-
-    @property
-    def advantage(self) -> float: ...
-    @property
-    def low(self) -> float: ...
-    @property
-    def high(self) -> float: ...
-
-
-class Measured(Protocol):
-    """In which units a study measures."""
-
-    @property
-    def units(self) -> str: ...
 
 
 def least_enough(rows: Iterable[_Row]) -> _Row | None:
@@ -180,7 +162,7 @@ def _people_learnt(learnt: float, limit: int | None) -> str:
     return f", {but} {counted(learnt)} {are} proved alone or exposed, where the plan allows {limit:,}"
 
 
-def _attack(row: Gained, real: bool, secret: str = "") -> str:
+def _attack(row: SweepRow | AreaRow | Calibration, real: bool, secret: str = "") -> str:
     point, low, high = (gain(each, real, "") for each in (row.advantage, row.low, row.high))
     if real:
         interval = f"95 % interval {low} to {high}, in the unit of {secret}"
@@ -197,7 +179,7 @@ def _allowed(limit: float, real: bool) -> str:
     return f"where {gain(limit, real, '')} {'is' if real else 'are'} allowed"
 
 
-def _cost(loss: float | None, release: Measured) -> str:
+def _cost(loss: float | None, release: Sweep | Calibration | AreaCalibration) -> str:
     if loss is None:
         return "what it costs the reader is not known"
     return f"a published value is off by {digits(loss)} {release.units} on average"

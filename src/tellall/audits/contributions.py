@@ -24,24 +24,12 @@ from tellall.core.jobs import Workers
 from tellall.core.work import Progress, counter
 from tellall.people.dataset import Dataset, Public
 
-__all__ = ["find_culprits", "learnt_people", "who_is_learnt", "with_culprits"]
+__all__ = ["find_culprits", "learnt_people", "who_is_learnt"]
 
 _MOST_PARTS = 20  # that are left out and attacked again
 _EFFORT = EFFORT // 10  # steps of the search for proofs, which is run again for every part left out
 _ALIKE = "people alike in public"
 _SIZES = ((1, 1, "1"), (2, 4, "2 to 4"), (5, 9, "5 to 9"), (10, np.inf, "10 or more"))
-
-
-def with_culprits(
-    dataset: Dataset,
-    places: Sequence[Place],
-    audit: Audit,
-    progress: Progress | None = None,
-    workers: Workers | None = None,
-    kept: Kept | None = None,
-) -> Audit:
-    """The audit with what each part of its worst set of releases adds, and who is given away."""
-    return replace(audit, culprits=find_culprits(dataset, places, audit, progress, workers, kept))
 
 
 def find_culprits(

@@ -68,11 +68,16 @@ class Job:
     name: str
     members: tuple[tuple[int, int], ...]
 
-    def described(self, plan: Plan) -> tuple[tuple[Described, ...], tuple[tuple[Described, ...], ...]]:
-        """The statistics and the protections that the job is about, as a plan has them."""
-        entries: list[Any] = [plan.releases[index].as_json() for index, _ in self.members]
-        kept = [entry["protect"][:count] for entry, (_, count) in zip(entries, self.members, strict=True)]
-        return tuple(entry["statistic"] for entry in entries), tuple(map(tuple, kept))
+    def told(self, plan: Plan) -> dict[str, object]:
+        """What the job is about, as findings have it, with statistics and protections as a plan has them."""
+        entries = [plan.releases[index].as_json() for index, _ in self.members]
+        counts = [count for _, count in self.members]
+        return {
+            "role": self.role,
+            "releases": tuple(index for index, _ in self.members),
+            "statistic": tuple(entry["statistic"] for entry in entries),
+            "protect": tuple(tuple(entry["protect"][:n]) for entry, n in zip(entries, counts, strict=True)),
+        }
 
 
 Described = Annotated[
@@ -181,17 +186,12 @@ class Finding:
 
     def told(self, plan: Plan) -> FindingDocument:
         """The finding as documents have it."""
-        statistic, protect = self.job.described(plan)
         alone, group = self.proved
-        return FindingDocument(
-            name=self.name,
-            role=self.job.role,
-            releases=tuple(index for index, _ in self.job.members),
-            statistic=statistic,
-            protect=protect,
+        return same_fields(
+            FindingDocument,
+            self,
+            **self.job.told(plan),
             outcome="found",
-            verdict=self.verdict,
-            cells=self.cells,
             summary=self.outcome,
             proved_alone=alone,
             proved_group=group,
@@ -226,18 +226,7 @@ class Skipped:
 
     def told(self, plan: Plan) -> FindingDocument:
         """The finding as documents have it."""
-        statistic, protect = self.job.described(plan)
-        return FindingDocument(
-            name=self.name,
-            role=self.job.role,
-            releases=tuple(index for index, _ in self.job.members),
-            statistic=statistic,
-            protect=protect,
-            outcome="skipped",
-            reason=self.reason,
-            verdict=self.verdict,
-            cells=self.cells,
-        )
+        return same_fields(FindingDocument, self, **self.job.told(plan), outcome="skipped")
 
 
 def void(found: Finding | Skipped) -> Finding | Skipped:

@@ -28,7 +28,7 @@ from tellall.core.reasons import Reason
 from tellall.core.work import Progress, one_thread
 from tellall.protections.protection import is_random
 
-__all__ = ["find_remedy", "most_attacks", "with_remedy"]
+__all__ = ["find_remedy", "most_attacks"]
 
 _FRESH = 1_000_003  # added to the seed: draws that the audit has not seen
 _DRAWS = 20  # fresh draws of a random release that must pass
@@ -72,17 +72,6 @@ class _Tried:
 
 class _SpentError(Exception):
     """The search has taken as many attacks as it may."""
-
-
-def with_remedy(
-    places: Sequence[Place],
-    audit: Audit,
-    progress: Progress | None = None,
-    workers: Workers | None = None,
-    kept: Kept | None = None,
-) -> Audit:
-    """The audit with the cheapest change of its plan that passes; unchanged if it passes already."""
-    return replace(audit, remedy=find_remedy(places, audit, progress, workers, kept))
 
 
 def find_remedy(

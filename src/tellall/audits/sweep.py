@@ -26,7 +26,7 @@ from tellall.core.checks import whole
 from tellall.core.errors import TellallError, invalid
 from tellall.core.jobs import Workers, run
 from tellall.core.not_done import NotDone
-from tellall.core.records import IF_KNOWN, NOT_WRITTEN, Meaning, Record, read
+from tellall.core.records import IF_KNOWN, NOT_WRITTEN, Meaning, Record, read, same_fields
 from tellall.core.shown import WithFigures
 from tellall.core.tasks import Failed, Task
 from tellall.core.work import Progress
@@ -77,8 +77,10 @@ class SweptAttack(Record):
 
 
 @dataclass(frozen=True, kw_only=True)
-class SweptLoss(Record):
-    """What one protection costs the reader, what it promises, and its verdict; null if not measured."""
+class SweepRow(Counted, SweptAttack):
+    """One protection and one decoder: what the attack achieved, what the protection costs the reader, what it
+    promises, and its verdict; null if not measured.
+    """
 
     loss: Annotated[
         float | None, Meaning("Mean absolute error of a value, including withheld ones.", least=0)
@@ -102,11 +104,6 @@ class SweptLoss(Record):
     verdict: Annotated[Word, Meaning("What an audit would say, over all decoders tried.")]
     decided: Annotated[str, Meaning("What decided, in a few words.")]
     codes: Annotated[tuple[str, ...], Meaning("Why it is no pass, by codes, the decisive one first.")] = ()
-
-
-@dataclass(frozen=True, kw_only=True)
-class SweepRow(SweptLoss, Counted, SweptAttack):
-    """One protection and one decoder; null if not measured."""
 
     @property
     def choice(self) -> tuple[str, float | None, str]:
@@ -332,44 +329,39 @@ def rows_of(
 def _row(
     family: str, scale: float | None, std: float, found: Outcome, limits: Limits, verdict: Verdict
 ) -> SweepRow:
-    loss, promise = found.loss, found.promised
-    lost, models = (None, None) if loss is None else (loss.utility, loss.coefficients)
+    loss = found.loss
     advantage, low, high = found.judged
     counts: dict[str, Any] = {**counts_of(found, limits.count)}  # as `Counted` declares them
-    return SweepRow(
+    return same_fields(
+        SweepRow,
+        found,
         family=family,
         scale=scale,
-        protection=found.protection,
         std=_known(std),
         decoder=found.asked,
-        draws=found.draws,
-        accuracy=found.accuracy,
         accuracy_low=found.accuracy_interval[0],
         accuracy_high=found.accuracy_interval[1],
-        baseline=found.baseline,
         baseline_accuracy=found.baselines[found.baseline],
         advantage=advantage,
         low=low,
         high=high,
-        in_sample=found.in_sample,
         **counts,
         loss=_known(loss.error if loss else None),
         loss_low=_known(loss.interval[0] if loss else None),
         loss_high=_known(loss.interval[1] if loss else None),
-        mean_error=_known(lost.mean_error if lost else None),
-        max_error=_known(lost.max_error if lost else None),
-        missing=_known(lost.missing if lost else None),
-        total_variation=_known(lost.total_variation if lost else None),
-        association_change=_known(lost.association_change if lost else None),
-        mae_ratio=_known(models.mae_ratio if models else None),
-        sign_flips=_known(models.sign_flips if models else None),
-        coverage=_known(models.coverage if models else None),
-        epsilon=_known(promise.epsilon if promise else None),
-        delta=_known(promise.delta if promise else None),
+        **_measured(loss and loss.utility, "mean_error", "max_error", "missing"),
+        **_measured(loss and loss.utility, "total_variation", "association_change"),
+        **_measured(loss and loss.coefficients, "mae_ratio", "sign_flips", "coverage"),
+        **_measured(found.promised, "epsilon", "delta"),
         verdict=verdict.word,
         decided=verdict.decided,
         codes=verdict.codes,
     )
+
+
+def _measured(source: object, *names: str) -> dict[str, float | None]:
+    """These numbers of a record; None where there is no record, or where they are not finite."""
+    return {name: _known(getattr(source, name, None)) for name in names}
 
 
 def _known(value: float | None) -> float | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from tellall.audits.document import AuditDocument
 from tellall.audits.findings import AreasDocument
@@ -14,8 +13,6 @@ from tellall.report.kit.blocks import Badge, Block, Bullets, Drawn, Headed, Line
 from tellall.report.reliability_chart import unsettled
 
 __all__ = ["audited_area_blocks"]
-
-Plain = dict[str, Any]
 
 
 def audited_area_blocks(document: AuditDocument) -> Iterator[Block]:

@@ -3,24 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Protocol
 
 from tellall.audits.document import AuditDocument
 from tellall.core import files
+from tellall.core.made import Made
 from tellall.report.kit.blocks import Block, Folded, Headed, Paragraph, Preformatted, Signature, Terms
 
 __all__ = ["plan_blocks", "record_blocks", "repeat_blocks", "versions_of"]
 
 _SEED = "Draw the noise you publish with another seed: anybody who knows the seed can remove the noise."
-
-
-class Versioned(Protocol):
-    """A document that says which versions made it."""
-
-    @property
-    def tellall(self) -> str: ...
-    @property
-    def versions(self) -> Mapping[str, str]: ...
 
 
 def plan_blocks(document: AuditDocument) -> list[Block]:
@@ -55,10 +46,11 @@ def record_blocks(document: AuditDocument) -> list[Block]:
     ]
 
 
-def repeat_blocks(made: Versioned, command: str, seed: int | None = None) -> list[Block]:
-    """What repeats a page."""
+def repeat_blocks(made: Made, command: str, seed: int | None = None, **more: str) -> list[Block]:
+    """What repeats a page; ``more`` are further options in words."""
     pairs = [
         ("command", command),
+        *more.items(),
         *([] if seed is None else [("seed", f"{seed}")]),
         ("versions", versions_of(made.tellall, made.versions)),
     ]

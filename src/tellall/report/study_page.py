@@ -39,7 +39,7 @@ from tellall.report.kit.blocks import (
     render_blocks,
 )
 from tellall.report.kit.html import laid_out
-from tellall.report.recorded import versions_of
+from tellall.report.recorded import repeat_blocks
 from tellall.report.studied_areas import calibrated_area_blocks, swept_area_blocks
 from tellall.report.study_figures import calibration_figures, sweep_figures
 
@@ -51,12 +51,14 @@ _Release = TypeVar("_Release", Sweep, Calibration | AreaCalibration)
 
 def render_sweep(found: SweepFound) -> str:
     """The page of a sweep: the answers, then for each release its figures and its table."""
+    draws = f"{found.repeats} of each protection"
+    repeat = repeat_blocks(found, found.command, found.seed, draws=draws)
     return render_blocks(
         (
             Section("answer", "", _sweep_answers),
             *_release_sections(found.releases, _swept_blocks),
             Section("read", "How to read this", _sweep_reading),
-            Section("repeat", "How to repeat this", _repeat_blocks),
+            Section("repeat", "How to repeat this", lambda _: repeat),
         ),
         found,
         title=f"How much noise is enough? {found.data}",
@@ -195,21 +197,12 @@ def _sweep_reading(found: SweepFound) -> list[Block]:
     ]
 
 
-def _repeat_blocks(found: SweepFound | CalibrationFound) -> list[Block]:
-    pairs = [
-        ("command", found.command),
-        ("seed", f"{found.seed}"),
-        *([("draws", f"{found.repeats} of each protection")] if isinstance(found, SweepFound) else []),
-        ("versions", versions_of(found.tellall, found.versions)),
-    ]
-    return [Terms(pairs, code=("command",))]
-
-
 def render_calibration(found: CalibrationFound) -> str:
     """The page of a calibration: the answers, then for each release how they were found.
 
     With areas (``by``), the answer is one noise for all, and a table shows what each area needs.
     """
+    repeat = repeat_blocks(found, found.command, found.seed)
     by = found.by
     limit = (
         f"{digits(found.max_advantage)} (in the unit of {found.secret})"
@@ -221,7 +214,7 @@ def render_calibration(found: CalibrationFound) -> str:
             Section("answer", "", _calibration_answers),
             *_release_sections(found.releases, _calibrated_blocks),
             Section("read", "How to read this", _calibration_reading),
-            Section("repeat", "How to repeat this", _repeat_blocks),
+            Section("repeat", "How to repeat this", lambda _: repeat),
         ),
         found,
         title=f"The least noise for {found.data}{f', by {by}' if by else ''}",

@@ -20,14 +20,13 @@ from tellall.report.kit.blocks import (
     Listing,
     Paragraph,
     Section,
-    Terms,
     Tile,
     Tiles,
     render_blocks,
 )
 from tellall.report.kit.html import laid_out
 from tellall.report.kit.plot import Figure
-from tellall.report.recorded import versions_of
+from tellall.report.recorded import repeat_blocks
 from tellall.report.trace_figures import tracing_figures
 from tellall.tracing.exchangeable import Exchangeability
 from tellall.tracing.trace_files import Publishable, RiskFound, TracedFiles, TracingFound, Watch
@@ -63,6 +62,8 @@ def page_of(traced: TracedFiles, *, reveal: bool = False, watch: Watch = nullcon
 def render(found: TracingPage) -> str:
     """The page of a tracing."""
     people = f" over {found.people:,} people" if found.people else ""
+    attack = f"{found.attack}, threshold {found.threshold}, δ = {found.delta:g}"
+    repeat = repeat_blocks(found, found.command, found.seed, attack=attack)
     return render_blocks(
         (
             Section("answer", "", _answer_blocks),
@@ -70,7 +71,7 @@ def render(found: TracingPage) -> str:
             Section("figures", "Figures", _figure_blocks),
             Section("assumed", "What was assumed about the attacker", _assumed_blocks),
             Section("notes", "Notes", lambda _: [Bullets(found.notes)] if found.notes else []),
-            Section("repeat", "How to repeat this", _repeat_blocks),
+            Section("repeat", "How to repeat this", lambda _: repeat),
         ),
         found,
         title=f"{found.verdict.word.capitalize()}: who was in the data of {found.release}",
@@ -200,14 +201,3 @@ def _population(checked: Exchangeability) -> str:
 
 def _overruled(checked: Exchangeability) -> bool:
     return checked.anyway and checked.status != "alike"
-
-
-def _repeat_blocks(found: TracingPage) -> list[Block]:
-    attack = f"{found.attack}, threshold {found.threshold}, δ = {found.delta:g}"
-    pairs = [
-        ("command", found.command),
-        ("attack", attack),
-        ("seed", f"{found.seed}"),
-        ("versions", versions_of(found.tellall, found.versions)),
-    ]
-    return [Terms(pairs, code=("command",))]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -64,9 +65,9 @@ def init(
         *made.told,
         f"Wrote {plan}: secret {made.secret}, {count_of(len(made.public), 'public column')}.",
         *(f"Left out {reason}" for reason in made.left_out),
-        f"Check it, then run: tellall audit {plan}",
+        f"Check it, then run: {shlex.join(['tellall', 'audit', str(plan)])}",
     ):
-        talk.print(line)
+        talk.print(line, soft_wrap=True)
     tell_assumed(getattr(table, "assumed", ""), talk)
     document = {
         "schema_version": VERSION,
@@ -95,7 +96,8 @@ def _describe(folder: Path, out: Path | None, secret: str | None, talk: Console)
     talk.print(f"Wrote {target}: {count_of(len(found), 'table')}.", soft_wrap=True)
     for reason in left_out:
         talk.print(f"Not understood: {reason}")
-    talk.print(f"Check it, then run: tellall attack {folder} --public people.csv", soft_wrap=True)
+    again = shlex.join(["tellall", "attack", str(folder), "--public", "people.csv"])
+    talk.print(f"Check it, then run, with your file of people for people.csv: {again}", soft_wrap=True)
     named = {"schema_version": VERSION, "document": "draft", "plan": str(target), "secret": secret or ""}
     return {**named, "tables": found, "left_out": left_out}
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import shlex
 import sys
 import tomllib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -53,10 +55,9 @@ class OutputsGiven:
         save_plan: Path | None,
     ) -> OutputsGiven:
         """The options as they were written."""
-        names = None if public is None else tuple(name.strip() for name in public.split(",") if name.strip())
         return cls(
             tuple(secrets or ()),
-            names,
+            None if public is None else _names_in(public),
             tuple(published or ()),
             tuple(protect or ()),
             tuple(confirm or ()),
@@ -99,6 +100,9 @@ class OutputsGiven:
         plans = self._plans(secrets)
         for number, (secret, target) in enumerate(zip(secrets, plans, strict=True), start=1):
             asked = self.recognised(what, secret, how, talk)
+            known = self._ask_known(asked)
+            if known is not None:
+                asked = replace(self, public=known).recognised(what, secret, how, talk)
             for line in output_lines(asked.plan.outputs.records if asked.plan.outputs else ()):
                 talk.print(line, markup=False, highlight=False, soft_wrap=True)
             if target is not None:
@@ -115,6 +119,17 @@ class OutputsGiven:
             advice = "Outputs are recognised by computing them again from the people."
             raise invalid("--data", "the file of people", "nothing", advice)
         return tuple(dict.fromkeys(self.secrets)) or (_ask_secret(what, how.data),)
+
+    def _ask_known(self, asked: Asked) -> tuple[str, ...] | None:
+        """The columns that an outsider knows, asked for where the secret was; None: those of the outputs."""
+        folder = asked.outputs
+        if self.secrets or self.public is not None or folder is None or not _is_terminal():
+            return None
+        usual = ", ".join(folder.known)
+        if folder.assumed_unknown:
+            typer.echo(f"The other columns are {some_of(folder.assumed_unknown, _LISTED)}.", err=True)
+        told = typer.prompt("Which columns may an outsider know about a person?", default=usual, err=True)
+        return None if told == usual else _names_in(told)
 
     def recognised(self, what: Path, secret: str, how: How, talk: PlainConsole) -> Asked:
         """What the outputs are, computed again from the people, and what of them is attacked."""
@@ -178,6 +193,14 @@ def _tables_in(option: str, texts: Sequence[str], example: str) -> list[dict[str
     return found
 
 
+def _names_in(text: str) -> tuple[str, ...]:
+    return tuple(name.strip() for name in text.split(",") if name.strip())
+
+
+def _is_terminal() -> bool:
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
 def _ask_secret(what: Path, data: Path) -> str:
     """The column to protect: what an ACRO or described folder says, or what is answered on a terminal."""
     from tellall.audits.plans.draft import likely_secrets
@@ -189,7 +212,7 @@ def _ask_secret(what: Path, data: Path) -> str:
     if (known := secret_of_folder(what, names)) is not None:
         return known
     likely = likely_secrets(table)
-    if sys.stdin.isatty() and sys.stderr.isatty():
+    if _is_terminal():
         typer.echo(f"The columns of {data.name}: {some_of(names, _LISTED)}.", err=True)
         question = "Which of them should nobody learn about a person?"
         return str(typer.prompt(question, default=likely[0] if likely else None, err=True)).strip()
@@ -239,10 +262,12 @@ def save_plan(asked: Asked, target: Path, data: Path) -> None:
         entries.append({"file": name, "name": entry.name})
     inside = data.resolve().is_relative_to(target.parent.resolve())
     place = data.resolve().relative_to(target.parent.resolve()).as_posix() if inside else data.name
+    beside = [] if inside else ["--data", os.path.relpath(data, target.parent)]
+    again = ["tellall", "audit", target.name, *beside]
     known = plan.attacker.known
     lines = [
         "# Outputs that exist already, judged together. To judge them again:",
-        f"#   tellall audit {target.name}" + ("" if inside else f" --data {data.name}"),
+        f"#   {shlex.join(again)}",
         "schema_version = 2",
         f"data = {toml_text(place)}",
         f"secret = {toml_text(plan.secret)}",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -34,7 +35,9 @@ def read_folder(
     if is_described(folder):
         return read_described(folder, public, secret=secret, may_include=may_include, bands=bands)
     rule = f"one that ACRO wrote, with {RESULTS}, or one with {DESCRIPTION}"
-    raise invalid("folder", rule, folder, "tellall init FOLDER drafts one.")
+    about = [] if secret is None else ["--secret", secret]
+    draft = shlex.join(["tellall", "init", str(folder), *about])
+    raise invalid("folder", rule, folder, f"To draft one: {draft}")
 
 
 def is_read_as_described(path: Path) -> bool:

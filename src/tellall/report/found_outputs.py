@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Sequence
 
 from tellall.audits.document import AuditDocument
@@ -24,7 +25,7 @@ def output_lines(records: Sequence[RecognisedOutput]) -> Iterator[str]:
             where = f" ({'; '.join(each.differs[:2])})" if each.differs else ""
             yield f"    {each.number}: {each.sentence}{where}"
         if one.meanings:
-            yield f"    To confirm: --confirm '{one.source}={one.meanings[0].number}'"
+            yield f"    To confirm: --confirm {shlex.quote(f'{one.source}={one.meanings[0].number}')}"
     states = [state_of(one) for one in records]
     said = f"{count_of(states.count('read'), 'output')} of {len(records):,} recognised and about the secret"
     if states.count("apart"):

@@ -15,6 +15,7 @@ from tellall.core.not_done import NotDone
 from tellall.core.records import ALWAYS, IF_KNOWN, VERSION, Meaning, Record
 from tellall.core.version import __version__
 from tellall.evidence.count_tables import name_cell
+from tellall.outputs.described import described_secret, is_described
 from tellall.outputs.folders import read_folder
 from tellall.outputs.output_folder import OutputFolder
 from tellall.people.bands import Bands
@@ -215,7 +216,10 @@ def _folder(
         raise invalid("RELEASE", "one folder, or releases in files", f"{len(paths)} paths with a folder")
     table = read_table(public)
     names = column_names(table)
-    people = Dataset.from_frame(table, public=[name for name in names if name != secret])
+    about = secret  # an outsider does not know it, whatever the file has
+    if about is None and is_described(paths[0]):
+        about = described_secret(paths[0])
+    people = Dataset.from_frame(table, public=[name for name in names if name != about])
     folder = read_folder(paths[0], people.public, secret=secret, may_include=may_include, bands=bands)
     if not folder.published:
         reasons = "; ".join(map(str, folder.skipped[:3])) or "no outputs"

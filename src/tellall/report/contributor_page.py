@@ -45,9 +45,10 @@ def render(table: ContributorTable) -> str:
 
 
 def _answer(table: ContributorTable) -> Answer:
-    missed = bool(table.broken)
-    word = "The rule misses cells" if missed else "The rule holds here"
-    return Answer("fail" if missed else "pass", word, table.sentence)
+    word = "The rule misses cells" if table.broken else "The rule holds here"
+    if table.vain and not table.broken:
+        word = "Cells are withheld in vain"
+    return Answer("fail" if table.broken or table.vain else "pass", word, table.sentence)
 
 
 def _answer_blocks(table: ContributorTable) -> list[Block]:
@@ -67,10 +68,12 @@ def _cell_blocks(table: ContributorTable) -> list[Block]:
             "rest beyond the two largest",
             "by an outsider",
             "by the second largest",
+            "by the second and third",
+            "withheld: known to be",
         ),
         [_line(cell, table.p) for cell in cells[:_LISTED]],
         "How far the largest possible value of the largest contributor lies above the true one, given "
-        "everything that is published, in % of it.",
+        "everything that is published, in % of it. Of a withheld cell, what anybody knows of its value.",
         left=("dominance", "p %"),
     )
     left = len(cells) - _LISTED
@@ -84,9 +87,10 @@ def _line(cell: CellRisk, limit: float) -> Line:
             f"{cell.contributors:,}",
             "withhold" if cell.dominance else "show",
             "withhold" if cell.p_percent else "show",
-            *map(_percent, (cell.gap, cell.outsider, cell.second)),
+            *map(_percent, (cell.gap, cell.outsider, cell.second, cell.pair)),
+            cell.span,
         ),
-        "missed by the rule" if cell.missed(limit) else "",
+        "missed by the rule" if cell.missed(limit) else "withheld in vain" if cell.in_vain else "",
     )
 
 
@@ -95,7 +99,7 @@ def _percent(value: float) -> str:
 
 
 def _order(cell: CellRisk, limit: float) -> tuple[bool, float]:
-    return not cell.missed(limit), cell.second
+    return not (cell.missed(limit) or cell.in_vain), cell.second
 
 
 def _assumed_blocks(table: ContributorTable) -> list[Block]:
@@ -106,6 +110,7 @@ def _assumed_blocks(table: ContributorTable) -> list[Block]:
                 "The second largest contributor of a cell knows their own number as well. From one exact sum "
                 "alone they know the largest to within the rest beyond the two largest, which is what the "
                 "p % rule looks at.",
+                "The second and third largest together tell each other their numbers, and nobody else's.",
                 "Values whose errors have no bound, such as noise, limit nothing here; the audit says what "
                 "can be learned from them.",
             ]

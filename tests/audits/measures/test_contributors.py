@@ -60,6 +60,36 @@ def test_cells_that_the_rule_passes_and_sums_together_break():
     assert not ta.compare_rules(firms, [totals, kept], p=10).broken
 
 
+def test_what_is_withheld_in_vain_is_named_with_its_interval():
+    rng = np.random.default_rng(5)
+    firms = ta.Dataset.from_arrays(
+        rng.integers(0, 3, (60, 2)), rng.lognormal(3, 1.3, 60), names=["region", "trade"]
+    )
+    cells = ta.publish(firms, ta.Sums(3, [["region", "trade"]]), ta.PPercent(10))
+    totals = ta.publish(firms, ta.Sums(2, [["region"], ["trade"]]))
+    table = ta.compare_rules(firms, [cells, totals], p=10)
+    withheld = [cell for cell in table.cells if not cell.shown]
+    assert withheld
+    assert table.vain == tuple(withheld)
+    assert all(cell.low == pytest.approx(100) == cell.high for cell in withheld)
+    assert "withheld in vain" in table.sentence
+    direct = ta.hidden_cells([cells, totals], firms)
+    assert len(table.vain) == int(direct.in_vain.sum())
+    alone = ta.compare_rules(firms, cells, p=10)
+    assert not alone.vain
+    assert all(cell.high == np.inf for cell in alone.cells if not cell.shown)
+    assert "no end" in str(alone)
+    assert "in vain" in str(table)
+
+
+def test_two_who_tell_each_other_their_numbers_know_more():
+    firms = ta.Dataset.from_arrays([[0]] * 4 + [[1]] * 2, [60.5, 20.0, 15.0, 5.0, 7.0, 3.0], names=["region"])
+    table = ta.compare_rules(firms, ta.publish(firms, ta.Sums(2)), p=10)
+    assert table.cells[0].second == pytest.approx(100 * 20 / 60.5, rel=1e-5)
+    assert table.cells[0].pair == pytest.approx(100 * 5 / 60.5, rel=1e-5)
+    assert table.cells[1].pair == table.cells[1].second == pytest.approx(0, abs=1e-3)
+
+
 def test_noise_limits_nothing_and_rounding_does():
     noisy = ta.compare_rules(FIRMS, ta.publish(FIRMS, ta.Sums(2), ta.Gaussian(1.0), rng=0))
     assert all(np.isinf(cell.second) for cell in noisy.cells)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from math import inf
+from math import inf, prod
 from pathlib import Path
 from typing import Annotated
 
 import numpy as np
 
+from tellall.attack.prove.hidden_cells import hidden_cells
 from tellall.attack.prove.limits import Contributions
 from tellall.audits.measures.revealing_cells import USUAL_RULES, CellRules
 from tellall.core import files
@@ -56,6 +57,12 @@ class CellRisk(Record):
         To within how many percent an outsider, and the second largest contributor, know the largest from
         everything that is published together: how far the largest possible value lies above the true one.
         Infinite where nothing limits it.
+    pair
+        The same for the second and the third largest together, who tell each other their numbers.
+    low, high
+        What an outsider knows of a withheld value, in percent of it; None where it is shown.
+    in_vain
+        Whether it is withheld in vain: it follows from what is published, or to within the rule's margin.
     """
 
     release: int
@@ -67,6 +74,18 @@ class CellRisk(Record):
     gap: Annotated[float, ENDLESS]
     outsider: Annotated[float, ENDLESS]
     second: Annotated[float, ENDLESS]
+    pair: Annotated[float, ENDLESS] = inf
+    low: float | None = None
+    high: Annotated[float | None, ENDLESS] = None
+    in_vain: bool = False
+
+    @property
+    def span(self) -> str:
+        """What an outsider knows of a withheld value, in percent of it; empty where it is shown."""
+        if self.low is None or self.high is None:
+            return ""
+        most = f"{self.high:,.0f} %" if np.isfinite(self.high) else "no end"
+        return "known" if self.low == self.high else f"{self.low:,.0f} % to {most}"
 
     def missed(self, p: float) -> bool:
         """Whether the p % rule passes the cell and the releases together give its largest away."""
@@ -90,8 +109,20 @@ class ContributorTable(Record):
         return tuple(cell for cell in self.cells if cell.missed(self.p))
 
     @property
+    def vain(self) -> tuple[CellRisk, ...]:
+        """The cells that are withheld in vain."""
+        return tuple(cell for cell in self.cells if cell.in_vain)
+
+    @property
     def sentence(self) -> Annotated[str, WRITTEN]:
         """What the comparison says."""
+        if not self.vain:
+            return self._of_rules
+        them = count_of(len(self.vain), "cell is", "cells are")
+        return f"{self._of_rules} {them} withheld in vain: what is published gives them away."
+
+    @property
+    def _of_rules(self) -> str:
         withheld = sum(cell.p_percent for cell in self.cells)
         dominant = sum(cell.dominance for cell in self.cells)
         said = (
@@ -113,7 +144,10 @@ class ContributorTable(Record):
             return batch.text(Path(path), page_of(self))
 
     def __str__(self) -> str:
-        head = f"{'cell':<30} {'people':>6} {'rules':>14} {'gap %':>9} {'outsider %':>11} {'second %':>9}"
+        head = (
+            f"{'cell':<30} {'people':>6} {'rules':>14} {'gap %':>9} {'outsider %':>11} {'second %':>9} "
+            f"{'pair %':>9}"
+        )
         lines = [self.sentence, head]
         for cell in self.cells:
             rules = " ".join(
@@ -121,7 +155,9 @@ class ContributorTable(Record):
             )
             lines.append(
                 f"{cell.cell[:30]:<30} {cell.contributors:>6} {rules or 'pass':>14} {cell.gap:>9.3g} "
-                f"{cell.outsider:>11.3g} {cell.second:>9.3g}{'  broken' if cell.missed(self.p) else ''}"
+                f"{cell.outsider:>11.3g} {cell.second:>9.3g} {cell.pair:>9.3g}"
+                f"{'  broken' if cell.missed(self.p) else ''}"
+                f"{f'  withheld, {cell.span}' if cell.span else ''}{'  in vain' if cell.in_vain else ''}"
             )
         return "\n".join(lines)
 
@@ -150,8 +186,10 @@ def compare_rules(
     Everybody knows that no number is negative. The largest value that the largest contributor of a cell can
     have is a linear program: every published sum within its error's bound, and for the second largest
     contributor their own number known. For one exact sum alone that is T − x₂, exactly the p % rule's bound;
-    for several together it may be less, which no rule for single cells sees. Two small programs a cell;
-    values without a bound on their error (noise) limit nothing. At most 500 cells.
+    for several together it may be less, which no rule for single cells sees. Three small programs a cell: the
+    third is for the second and third largest together. Withheld values have the interval that everything
+    published leaves them, in percent of what they are (`hidden_cells`), and are in vain if that is too near.
+    Values without a bound on their error (noise) limit nothing. At most 500 cells.
     """
     chosen = (releases,) if isinstance(releases, Release) else tuple(releases)
     if not chosen or not all(isinstance(each, Release) for each in chosen):
@@ -170,6 +208,7 @@ def compare_rules(
     limits = Contributions(evidence_of(chosen, dataset.public))
     if (entries := limits.evidence.target.size * dataset.n) > _MOST_ENTRIES:
         raise invalid("releases", f"of at most {_MOST_ENTRIES:,} equations × people", f"{entries:,}")
+    withheld = _withheld_values(chosen, dataset)
     cells = []
     for one in found:
         own, order = one.own, one.members[np.argsort(-one.own, kind="stable")]
@@ -177,8 +216,10 @@ def compare_rules(
         first = secret[order[0]]
         gap = 100 * (total[0] - largest[0, :2].sum()) / largest[0, 0] if largest[0, 0] > 0 else inf
         second = {int(order[1]): float(secret[order[1]])} if order.size > 1 else {}
-        excess = [limits.most(int(order[0]), known) - first for known in ({}, second)]
-        outsider, by_second = (100 * each / first if first > 0 else inf for each in excess)
+        third = {int(person): float(secret[person]) for person in order[1:3]}
+        excess = [limits.most(int(order[0]), known) - first for known in ({}, second, third)]
+        outsider, by_second, by_pair = (100 * each / first if first > 0 else inf for each in excess)
+        low, high, in_vain = withheld.get((one.release, one.value), (None, None, False))
         cells.append(
             CellRisk(
                 one.release,
@@ -190,6 +231,10 @@ def compare_rules(
                 float(gap),
                 float(max(outsider, 0.0)),
                 float(max(by_second, 0.0)),
+                float(max(by_pair, 0.0)),
+                low,
+                high,
+                in_vain,
             )
         )
     return ContributorTable(cells=tuple(cells), p=float(p), n=n, share=float(share))
@@ -204,6 +249,39 @@ class _Cell:
     members: IntArray
     own: Array
     shown: bool
+    value: int
+
+
+def _withheld_values(
+    releases: Sequence[Release], dataset: Dataset
+) -> dict[tuple[int, int], tuple[float, float, bool]]:
+    """For each withheld value its interval in percent of it, and whether it is withheld in vain."""
+    if not any(np.isnan(release.values).any() for release in releases):
+        return {}
+    try:
+        found = hidden_cells(releases, dataset)
+    except InvalidInput:
+        return {}  # releases about people who are not told in words
+    if not found.status.settled:
+        return {}
+    starts: list[tuple[int, int]] = []
+    for place, release in enumerate(releases):
+        start = 0
+        assert isinstance(release.statistic, CellNumbers), "their cells were found"
+        for columns in release.statistic.sets(dataset.public):
+            starts.append((place, start))
+            start += prod(dataset.public.levels[column] for column in columns)
+    values: dict[tuple[int, int], tuple[float, float, bool]] = {}
+    every = zip(found.lines.tolist(), found.low, found.high, found.secret, found.in_vain, strict=True)
+    for (table, line), low, high, own, in_vain in every:
+        place, start = starts[table]
+        if own > 0:
+            values[place, start + line] = (
+                float(100 * low / own),
+                float(100 * high / own),
+                bool(in_vain),
+            )
+    return values
 
 
 def _cells(place: int, release: Release, dataset: Dataset) -> list[_Cell]:
@@ -225,7 +303,7 @@ def _cells(place: int, release: Release, dataset: Dataset) -> list[_Cell]:
             words = f"{', '.join(labels) or 'everybody'}{about}"
             members = np.flatnonzero(cell == number)
             shown = not np.isnan(release.values[start + number])
-            out.append(_Cell(place, words, people[members], own[members], bool(shown)))
+            out.append(_Cell(place, words, people[members], own[members], bool(shown), start + int(number)))
         start += size
     return out
 

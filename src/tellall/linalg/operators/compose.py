@@ -202,10 +202,7 @@ class OnDevice(LinearOperator):
         return super().to_sparse() if self._source is None else self._source.to_sparse()
 
     def take(self, columns: IntArray) -> OnDevice:
-        if self._source is None:
-            return OnDevice(self._resident.take(columns))
-        few = self._source.take(columns)
-        return OnDevice(few.on(self._resident.device), few)
+        return OnDevice(self._resident.take(columns), self._source and self._source.take(columns))
 
     def squared(self) -> OnDevice:
         return OnDevice(self._resident.squared(), self._source and self._source.squared())

@@ -28,7 +28,6 @@ from tellall.protections.discrete import Finite
 from tellall.protections.protection import (
     Noise,
     Protection,
-    Sum,
     as_protections,
     carry_out,
     is_random,
@@ -455,7 +454,7 @@ def _check_values(protection: Protection, rng: np.random.Generator, size: int) -
 
 
 def _parts(law: Noise) -> tuple[Noise, ...]:
-    return law.parts if isinstance(law, Sum) else (law,)
+    return law.terms or (law,)
 
 
 def _draw(protection: Protection, computed: Computed, seed: int, draws: int) -> list[Release]:

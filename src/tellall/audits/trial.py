@@ -51,7 +51,7 @@ from tellall.protections.protection import (
 )
 from tellall.release import catalogue
 from tellall.release.release import Computed, Release
-from tellall.statistics.conditions import Condition, Subset
+from tellall.statistics.conditions import Subset
 from tellall.statistics.statistic import Statistic
 
 __all__ = [
@@ -133,8 +133,8 @@ class Planned:
     def as_json(self) -> dict[str, Any]:
         """The release as a plan writes it."""
         plain: dict[str, Any] = {"name": self.name, "statistic": catalogue.shown(self.statistic)}
-        if isinstance(self.where, Condition):  # a mask is not written down
-            plain["where"] = self.where.text
+        if self.where is not None and self.where.words is not None:  # a mask is not written down
+            plain["where"] = self.where.words
         plain["protect"] = [catalogue.published(protection) for protection in self.protections]
         if self.given is not None:
             plain["published"] = sha256(self.given.values.tobytes()).hexdigest()

@@ -239,11 +239,11 @@ def tables_in(release: Release) -> list[CountTable]:
 def _tables_where(release: Release, where: Subset) -> list[CountTable]:
     """The tables of a release about some of the people; it needs printed labels and a condition in words."""
     statistic = release.statistic
-    if not isinstance(where, Condition) or not isinstance(statistic, CellCounts):
+    if where.words is None or not isinstance(statistic, CellCounts):
         rule = "of everybody, or with printed labels and a condition in words"
         advice = "Give each table as a CountTable with its values and where=."
         raise invalid("releases", rule, release.describe(), advice)
-    return [table.about(where.text) for table in _printed_tables(release, statistic)]
+    return [table.about(where.words) for table in _printed_tables(release, statistic)]
 
 
 def name_cell(release: Release, public: Public, value: int) -> dict[str, str]:

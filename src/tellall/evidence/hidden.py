@@ -12,9 +12,7 @@ import numpy.typing as npt
 from tellall.evidence.bounds import Bounds
 from tellall.evidence.evidence import Rows
 from tellall.linalg.operators.linear_operator import Array, IntArray, LinearOperator
-from tellall.protections.discrete import LatticeNoise
-from tellall.protections.protection import Exact, Noise, Protection, Sum, noise_of
-from tellall.protections.rounding import Rounding
+from tellall.protections.protection import Noise, Protection, Sum, noise_of
 from tellall.statistics.statistic import COUNT_FLOOR, Equations
 
 __all__ = ["Threshold", "hidden_rows", "threshold_of", "unseen_sums"]
@@ -167,22 +165,19 @@ def _hidden_ends(threshold: Threshold, equations: Equations) -> tuple[float, flo
         most = threshold.most_hidden
         return (-_HALF, most + _HALF, 0.0, most)
     law = threshold.before
-    laws = law.parts if isinstance(law, Sum) else (law,)
-    laws = tuple(part for part in laws if not isinstance(part, Exact))
-    last, earlier = laws[-1], Sum(laws[:-1])
-    if isinstance(last, Rounding):
-        top = last.last_below(threshold.below)
-        jitter = last.base / sqrt(12) if last.random else 0.0
+    *before, last = law.terms
+    earlier = Sum(tuple(before))
+    top = last.last_below(threshold.below)
+    if top is not None:
+        jitter = 2 * last.half_width / sqrt(12) if last.random else 0.0
         hard = top + last.bound + earlier.bound
         if earlier.bound == 0 and not jitter:
             _, high = last.before(np.full(1, top), np.full(1, top), 1.0)
             most = floor(float(high.max()) + _SAME)
             return (-_HALF, most + _HALF, 0.0, most)
         std = hypot(earlier.ordinary.std, jitter)
-        return (-_FAR * std, top + last.base / 2, std, hard)
-    whole = threshold.units == 1 and all(
-        isinstance(part, LatticeNoise) or not part.ordinary.std for part in laws
-    )
+        return (-_FAR * std, top + last.half_width, std, hard)
+    whole = threshold.units == 1 and all(part.on_multiples or not part.ordinary.std for part in law.terms)
     edge = threshold.most_hidden + _HALF if whole else threshold.below
     size: Array | float = law.ordinary.std
     if law.ordinary.varies:

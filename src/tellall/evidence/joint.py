@@ -211,17 +211,13 @@ def refine_columns(
         for node in () if table.where is None else comparisons(table.where.root):
             if node.name not in codings:
                 raise invalid("where", "about columns of the tables", f"'{node.name}', which is in none")
-            compared.setdefault(node.name, []).extend(_comparisons_of(node))
+            compared.setdefault(node.name, []).extend(node.each)
     first = [name for name in dict.fromkeys(order) if name in codings]
     ordered = sorted(dict.fromkeys([*first, *codings]), key=lambda name: name == SECRET)
     return tuple(
         refine(name, codings[name], told.get(name), compared.get(name, ()), missing=name in may_be_missing)
         for name in ordered
     )
-
-
-def _comparisons_of(node: Compare | In) -> list[tuple[str, float | str]]:
-    return [(node.sign, node.value)] if isinstance(node, Compare) else [("==", each) for each in node.values]
 
 
 def _members(rows: IntArray, refined: Sequence[Refined], table: CountTable) -> Any:
@@ -249,7 +245,7 @@ def satisfy(node: Any, rows: IntArray, columns: Mapping[str, tuple[int, Refined]
     """Which rows of the joint domain satisfy a condition."""
     if isinstance(node, Compare | In):
         at, column = columns[node.name]
-        held = [column.compared[each] for each in _comparisons_of(node)]
+        held = [column.compared[each] for each in node.each]
         return np.asarray(np.logical_or.reduce(held)[rows[:, at]])
     masks = [satisfy(part, rows, columns) for part in node.parts]
     if node.word == "not":

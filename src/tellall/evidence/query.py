@@ -14,7 +14,7 @@ from tellall.people.dataset import Public
 from tellall.people.shape import Shape
 from tellall.release import catalogue
 from tellall.release.release import Release
-from tellall.statistics.conditions import Condition, Mask, Subset, members
+from tellall.statistics.conditions import Subset
 from tellall.statistics.statistic import Equations, Statistic, columns_of, labels_among
 from tellall.statistics.where import describe
 
@@ -61,7 +61,7 @@ class Query:
         """The people whom it is about, by index."""
         if self.where is None:
             return np.arange(public.n)
-        return np.flatnonzero(members(self.where, public, "where"))
+        return np.flatnonzero(self.where.members(public, "where"))
 
     def part(self, public: Public) -> Public:
         """The public columns of these people, as it was computed from them."""
@@ -99,17 +99,17 @@ class Query:
         """The same of some of the people."""
         where, chosen = self.where, people
         if where is not None:
-            inside = members(where, public, "where")
+            inside = where.members(public, "where")
             place = np.cumsum(inside) - 1
             chosen = place[people[inside[people]]]
         statistic = self.statistic.take(chosen, self.part(public))
         shape = None if self.shape is None else replace(self.shape, people=chosen.size)
-        return Query(statistic, where.take(people) if isinstance(where, Mask) else where, shape)
+        return Query(statistic, where and where.take(people), shape)
 
     def columns_used(self, public: Public) -> set[str]:
         """The public columns that occur in it or say whom it is about."""
         columns = public if self.shape is None else fit_columns(self.shape, public)[0]
-        about = self.where.columns if isinstance(self.where, Condition) else frozenset[str]()
+        about = frozenset[str]() if self.where is None else self.where.columns
         return (self.statistic.columns_used(columns) | about) & set(public.names)
 
     def describe(self) -> str:
@@ -118,9 +118,7 @@ class Query:
 
     def identity(self) -> list[Any]:
         """What tells it from any other; plain data for a hash. An error for classes from outside tellall."""
-        where = self.where
-        about = where.packed.hex() if isinstance(where, Mask) else where and where.text
-        return [catalogue.to_plain(self.statistic), about]
+        return [catalogue.to_plain(self.statistic), self.where and self.where.key]
 
 
 Asked = Statistic | Query  # a statistic alone is everybody's

@@ -24,7 +24,6 @@ from tellall.linalg.operators.linear_operator import Array, Device, IntArray
 from tellall.people.dataset import Public
 from tellall.protections.protection import Noise
 from tellall.release.release import Release
-from tellall.statistics.conditions import members
 from tellall.statistics.statistic import CellLayout, tables_of
 
 __all__ = ["KNOWN", "Draft", "count_scale", "without_tiny_noise"]
@@ -121,7 +120,7 @@ class RestrictToPeople(Step[Draft]):
         assert where is not None
         if unknown := unknown_condition(draft.release, draft.view):
             return replace(draft, useless=unknown)
-        people = np.flatnonzero(members(where, draft.view, "where"))
+        people = np.flatnonzero(where.members(draft.view, "where"))
         some = replace(draft, release=replace(draft.release, where=None), people=people)
         some = replace(some, view=draft.view.take(people))
         if people.size:

@@ -24,7 +24,6 @@ from tellall.people.dataset import Outline, Public
 from tellall.people.shape import Shape
 from tellall.protections.protection import Exact
 from tellall.release.release import Release
-from tellall.statistics.conditions import Condition
 from tellall.statistics.statistic import CellLayout, Equations, Statistic, tables_of
 
 __all__ = [
@@ -158,13 +157,13 @@ def _merging(column: Column, levels: int, cuts: tuple[float, ...] | None) -> Int
 def unknown_condition(release: Release, view: Public) -> NotDone | None:
     """Why a view does not show which people a release is about; None if it does."""
     where = release.where
-    if not isinstance(where, Condition):
+    if where is None or where.words is None:
         return None
     unknown = sorted(where.columns - set(view.names))
     if unknown:
         return _unknown(release.describe(), f"needs {', '.join(unknown)}, which this attacker does not know")
     try:
-        where.mask(view)
+        where.members(view)
     except InvalidInput as reason:
         return _unknown(release.describe(), f"it is not known who it is about, since the {reason}")
     return None

@@ -338,9 +338,9 @@ def _condition(release: Release) -> str | None:
     """Which people a release is about, in words; a mask cannot be told without the people."""
     if release.where is None:
         return None
-    if not isinstance(release.where, Condition):
+    if release.where.words is None:
         raise invalid("releases", "about everybody, or about people in words", "one with a mask of people")
-    return release.where.text
+    return release.where.words
 
 
 def _weight_in(statistic: CellNumbers, public: Public, columns: tuple[int, ...], cells: int) -> Array:

@@ -21,7 +21,7 @@ from tellall.people.dataset import Dataset
 from tellall.people.labels import label_number
 from tellall.protections.rounding import Rounding
 from tellall.release.release import Release
-from tellall.statistics.conditions import as_subset, members, parse_condition
+from tellall.statistics.conditions import as_subset, parse_condition
 
 __all__ = ["RecognisedModel", "recognise_models"]
 
@@ -258,6 +258,6 @@ def _where(match: ModelMatch, people: Dataset) -> Any:
         return None
     if match.where:
         with suppress(TellallError):
-            if np.array_equal(members(as_subset(match.where), people.public), match.people):
+            if np.array_equal(as_subset(match.where).members(people.public), match.people):
                 return match.where
     return match.people

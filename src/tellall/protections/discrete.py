@@ -28,6 +28,8 @@ _WIDE = 10.0  # from here on the sums over whole numbers equal the integrals to 
 class LatticeNoise(Noise):
     """Noise that has probabilities instead of a density."""
 
+    on_multiples = True
+
     @abstractmethod
     def logpmf(self, x: npt.ArrayLike) -> Array:
         """The log-probability of x, −∞ for impossible errors."""

@@ -20,7 +20,6 @@ from tellall.core.errors import InvalidInput, invalid
 from tellall.linalg.operators.linear_operator import HOST, Device, IntArray
 from tellall.people.dataset import Dataset, Public
 from tellall.protections.guarantee import Guarantee
-from tellall.statistics.conditions import Condition
 from tellall.statistics.statistic import CellLayout, Equations, Statistic, tables_of
 from tellall.statistics.where import Where, as_where, people_where
 
@@ -143,6 +142,8 @@ class Protection(ABC):
         """The step of values after it, if values before it are multiples of ``step``; zero if anything."""
         return step if self.law.known and self.law.bound == 0 else 0.0
 
+    idle: ClassVar[bool] = False  # whether it never does anything
+    reads_cell_sizes: ClassVar[bool] = False  # whether all that it reads of people is how many are in a cell
     gives: ClassVar[str] = (
         ""  # what it turns values into, in words that follow "values that do not come from"
     )
@@ -159,6 +160,10 @@ class Protection(ABC):
     @property
     def sums_within(self) -> float | None:
         """What sums of neighbouring cells of a table are changed by less than; None if nobody knows."""
+        return None
+
+    def last_below(self, limit: float) -> float | None:
+        """The largest value below a limit that it can have given; None if any number."""
         return None
 
     def prepare(self, statistic: Statistic, public: Public) -> Protection:
@@ -261,9 +266,16 @@ def as_rng(rng: Rng) -> np.random.Generator:
 class Noise(Protection):
     """Independent noise on every published value; it is its own law."""
 
+    on_multiples: ClassVar[bool] = False  # whether it moves whole numbers to whole numbers
+
     @property
     def law(self) -> Noise:
         return self
+
+    @property
+    def terms(self) -> tuple[Noise, ...]:
+        """The independent errors that it adds up; none if it never changes anything."""
+        return (self,)
 
     @property
     @abstractmethod
@@ -370,6 +382,12 @@ class Noise(Protection):
 class Exact(Noise):
     """No noise at all."""
 
+    idle = True
+
+    @property
+    def terms(self) -> tuple[Noise, ...]:
+        return ()
+
     @property
     def std(self) -> float:
         return 0.0
@@ -423,6 +441,10 @@ class Sum(Noise):
     def __post_init__(self) -> None:
         if not isinstance(self.parts, tuple) or not all(isinstance(part, Noise) for part in self.parts):
             raise invalid("parts", "noise laws", self.parts)
+
+    @property
+    def terms(self) -> tuple[Noise, ...]:
+        return tuple(part for part in self.parts if part.terms)
 
     @property
     def std(self) -> float:
@@ -616,7 +638,7 @@ def guarantee_of(
     if not prepared or any(later.reads_people for later in prepared[1:]):
         return None
     # a new row may satisfy a condition where the old one did not
-    fixed = statistic.number_is_fixed and not isinstance(about, Condition)
+    fixed = statistic.number_is_fixed and (about is None or about.words is None)
     if not fixed and (statistic.scale == "fractions" or prepared[0].shows_number):
         return None
     return prepared[0].guarantee(statistic, public, delta=delta)

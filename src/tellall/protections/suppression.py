@@ -32,6 +32,8 @@ class Hiding(Protection):
     With ``complementary``, further cells are hidden, so that a table's totals do not give hidden cells away.
     """
 
+    reads_cell_sizes = True
+
     complementary: bool
 
     def __post_init__(self) -> None:

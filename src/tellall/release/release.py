@@ -21,7 +21,6 @@ from tellall.people.dataset import Dataset, Public, as_public
 from tellall.people.dates import cut_before, day_number
 from tellall.people.shape import Shape
 from tellall.protections.protection import (
-    Exact,
     Noise,
     Protection,
     Rng,
@@ -30,11 +29,9 @@ from tellall.protections.protection import (
     noise_of,
     prepare,
 )
-from tellall.protections.suppression import Hiding
 from tellall.release import catalogue
 from tellall.release.saved import SavedColumn, SavedRelease, ValuesBeside
-from tellall.statistics.conditions import Condition, Subset
-from tellall.statistics.marginals import Marginals, Tables
+from tellall.statistics.conditions import Subset
 from tellall.statistics.statistic import Statistic
 from tellall.statistics.stored_part import people_of_store
 from tellall.statistics.where import Where, as_where, describe, people_where
@@ -151,7 +148,7 @@ class Release(InNotebook):
             raise invalid("protect", "left out if noise is given", protect, "Put the noise into it.")
         settled = statistic.settle(view)
         done = prepare(as_protections(protect if noise is None else noise), settled, view)
-        laws = tuple(law for law in done if not isinstance(law, Exact))
+        laws = tuple(one for one in done if not one.idle)
         return cls(array, settled, laws, None, view.names, view.shape, levels)
 
     def save(self, path: str | Path) -> Path:
@@ -227,9 +224,7 @@ def _saved(release: Release, values: tuple[float | None, ...] | ValuesBeside) ->
     return SavedRelease(
         description=release.describe(),
         statistic=catalogue.to_plain(release.statistic, own=True),
-        where=release.where.text
-        if isinstance(release.where, Condition)
-        else None,  # a mask would show who is in
+        where=None if release.where is None else release.where.words,  # a mask would show who is in
         protect=tuple(catalogue.published(protection) for protection in release.protections),
         columns=tuple(
             SavedColumn(name, level, cut) for name, level, cut in zip(names, levels, cuts, strict=True)
@@ -353,12 +348,11 @@ def _publish_stored(
     people: Stored, statistic: Statistic, protections: Sequence[Protection], rng: Rng
 ) -> Release:
     """The release of tables of people who are not in memory."""
-    if not isinstance(statistic, Marginals | Tables):
+    if not statistic.counted_in_stores:
         kind = type(statistic).__name__
         raise invalid("statistic", "Marginals or Tables, for people in a store", kind, "Load them first.")
     for protection in protections:
-        counted = isinstance(protection, Hiding)  # it reads only how many people are in a cell
-        if protection.changes_people or (protection.reads_people and not counted):
+        if protection.changes_people or (protection.reads_people and not protection.reads_cell_sizes):
             rule = "protections of values alone, for people in a store"
             raise invalid("protect", rule, type(protection).__name__, "Load them first.")
     # tables and protections of values need columns, categories and the number of people: a store has them

@@ -47,7 +47,6 @@ from tellall.report.kit.html import environment, fill, laid_out, page_style
 from tellall.report.kit.plot import Axis, Figure, Series
 from tellall.report.study_figures import sweep_figures
 from tellall.report.trace_figures import tracing_figures
-from tellall.statistics.conditions import Condition
 from tellall.tracing.trace import Tracing
 from tellall.tracing.tracing_verdict import judge_tracing
 
@@ -161,9 +160,7 @@ def _secret_words(people: Dataset) -> str:
 @blocks_of.register
 def _(release: Release) -> Sequence[Block]:
     hidden = int(np.isnan(release.values).sum())
-    whom = "everybody" if release.where is None else "some people, unknown which"
-    if isinstance(release.where, Condition):
-        whom = release.where.text
+    whom = "everybody" if release.where is None else release.where.words or "some people, unknown which"
     return [
         Terms(
             [

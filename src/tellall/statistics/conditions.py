@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -29,10 +30,8 @@ __all__ = [
     "as_subset",
     "column_of",
     "comparisons",
-    "members",
     "parse_condition",
     "read_condition",
-    "subset_to_plain",
 ]
 
 Value = float | str
@@ -68,6 +67,11 @@ class Compare:
     sign: str
     value: Value
 
+    @property
+    def each(self) -> list[tuple[str, Value]]:
+        """The comparisons of which one must hold: their signs and values."""
+        return [(self.sign, self.value)]
+
 
 @dataclass(frozen=True)
 class In:
@@ -75,6 +79,11 @@ class In:
 
     name: str
     values: tuple[Value, ...]
+
+    @property
+    def each(self) -> list[tuple[str, Value]]:
+        """The comparisons of which one must hold: their signs and values."""
+        return [("==", value) for value in self.values]
 
 
 @dataclass(frozen=True)
@@ -237,8 +246,39 @@ _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
+class Subset(ABC):
+    """Some of the people: those who satisfy a condition, or chosen ones."""
+
+    @property
+    def words(self) -> str | None:
+        """The condition in words; None if the people are listed, which is not spelled out."""
+        return None
+
+    @property
+    def columns(self) -> frozenset[str]:
+        """The public columns that say who is in it."""
+        return frozenset()
+
+    @property
+    @abstractmethod
+    def key(self) -> str:
+        """What tells it from any other, as text for a hash."""
+
+    @abstractmethod
+    def members(self, public: Public, parameter: str = "subsets") -> Bits:
+        """Who is in it."""
+
+    @abstractmethod
+    def take(self, people: IntArray) -> Subset:
+        """The same subset of some of the people, by index."""
+
+    @abstractmethod
+    def as_plain(self) -> Any:
+        """The subset as plain data."""
+
+
 @dataclass(frozen=True, eq=False)
-class Condition:
+class Condition(Subset):
     """A condition that has been read: its text, and who satisfies it. It equals its text.
 
     Notes
@@ -272,6 +312,23 @@ class Condition:
         return _evaluate(self.root, public)
 
     @property
+    def words(self) -> str:
+        return self.text
+
+    @property
+    def key(self) -> str:
+        return self.text
+
+    def members(self, public: Public, parameter: str = "subsets") -> Bits:
+        return self.mask(public)
+
+    def take(self, people: IntArray) -> Condition:
+        return self
+
+    def as_plain(self) -> str:
+        return self.text
+
+    @property
     def columns(self) -> frozenset[str]:
         """The columns that it is about."""
         return frozenset(node.name for node in comparisons(self.root))
@@ -279,9 +336,7 @@ class Condition:
     def values_of(self, name: str) -> frozenset[Value]:
         """The values that a column is compared with."""
         nodes = [node for node in comparisons(self.root) if node.name == name]
-        return frozenset(
-            value for node in nodes for value in (node.values if isinstance(node, In) else (node.value,))
-        )
+        return frozenset(value for node in nodes for _, value in node.each)
 
 
 def parse_condition(text: str) -> Condition:
@@ -365,7 +420,7 @@ def _numbers(public: Public, at: int) -> Array | None:
 
 
 @dataclass(frozen=True)
-class Mask:
+class Mask(Subset):
     """Chosen people, in file order, eight to a byte."""
 
     people: int
@@ -406,37 +461,30 @@ class Mask:
     def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> npt.NDArray[Any]:
         return self.bits if dtype is None else self.bits.astype(dtype)
 
+    @property
+    def key(self) -> str:
+        return self.packed.hex()
+
+    def members(self, public: Public, parameter: str = "subsets") -> Bits:
+        if self.people != public.n:
+            rule = "masks" if parameter == "subsets" else "a mask"
+            raise invalid(parameter, f"{rule} of one bit per person ({public.n})", f"{self.people} bits")
+        return self.bits
+
     def take(self, people: IntArray) -> Mask:
         """The mask restricted to these people, by index."""
         return Mask.of(self.bits[people])
 
-
-Subset = Mask | Condition
+    def as_plain(self) -> dict[str, Any]:
+        return {"people": self.people, "bits": self.packed.hex()}
 
 
 def as_subset(subset: Any, parameter: str = "subsets") -> Subset:
     """The subset given by a text, a saved mask or an array of bits."""
-    if isinstance(subset, Mask | Condition):
+    if isinstance(subset, Subset):
         return subset
     if isinstance(subset, str):
         return parse_condition(subset)
     if isinstance(subset, Mapping):
         return Mask.from_plain(subset, parameter)
     return Mask.of(subset, parameter)
-
-
-def subset_to_plain(subset: Subset) -> Any:
-    """The subset as plain data."""
-    if isinstance(subset, Condition):
-        return subset.text
-    return {"people": subset.people, "bits": subset.packed.hex()}
-
-
-def members(subset: Subset, public: Public, parameter: str = "subsets") -> Bits:
-    """Who is in the subset."""
-    if isinstance(subset, Condition):
-        return subset.mask(public)
-    if subset.people != public.n:
-        rule = "masks" if parameter == "subsets" else "a mask"
-        raise invalid(parameter, f"{rule} of one bit per person ({public.n})", f"{subset.people} bits")
-    return subset.bits

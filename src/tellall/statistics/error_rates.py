@@ -29,8 +29,6 @@ from tellall.statistics.conditions import (
     Mask,
     Subset,
     as_subset,
-    members,
-    subset_to_plain,
 )
 from tellall.statistics.statistic import Equations, Statistic, check_scale
 
@@ -146,7 +144,7 @@ class ErrorRates(Statistic):
         """Trees as nested conditions, Python objects as their predictions."""
         return {
             "classifiers": [classifier.to_plain() for classifier in self.classifiers],
-            "subset": None if self.subset is None else subset_to_plain(self.subset),
+            "subset": None if self.subset is None else self.subset.as_plain(),
         }
 
     @property
@@ -171,7 +169,7 @@ class ErrorRates(Statistic):
     def _members(self, public: Public) -> npt.NDArray[np.bool_]:
         if self.subset is None:
             return np.ones(public.n, dtype=bool)
-        return members(self.subset, public, "subset")
+        return self.subset.members(public, "subset")
 
 
 def _for_some(classifier: Classifier, people: IntArray, public: Public) -> Classifier:

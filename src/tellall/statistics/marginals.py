@@ -97,6 +97,8 @@ class Marginals(Statistic):
     [1.0, 0.0, 0.0, 2.0, 0.0, 1.0, 1.0, 1.0]
     """
 
+    counted_in_stores = True
+
     ways: Ways
     attributes: tuple[tuple[str | int, ...], ...] | None = None
     scale: str = "counts"
@@ -268,6 +270,8 @@ class Tables(Statistic):
     >>> Tables(2).values(people).tolist()  # 00, 01, 10, 11
     [0.0, 1.0, 2.0, 1.0]
     """
+
+    counted_in_stores = True
 
     ways: int
     attributes: tuple[tuple[str | int, ...], ...] | None = None

@@ -18,6 +18,7 @@ from tellall.core.errors import InvalidInput, invalid
 from tellall.core.not_done import NotDone
 from tellall.linalg.operators.linear_operator import Array, Device, IntArray, LinearOperator
 from tellall.linalg.operators.moments import Packed
+from tellall.people.bands import Bands
 from tellall.people.codes import PACKED
 from tellall.people.dataset import Dataset, Outline, Public
 from tellall.statistics.numbers import NumberFacts
@@ -147,6 +148,8 @@ class Statistic(ABC):
 
     filled: ClassVar[tuple[str, ...]] = ()  # parameters that plans do not offer: set by `settle` or a reader
 
+    counted_in_stores: ClassVar[bool] = False  # whether it can be computed where people are counted on disk
+
     scale: str = "counts"
     counts_people: bool = True
 
@@ -198,6 +201,14 @@ class Statistic(ABC):
     @abstractmethod
     def describe(self) -> str:
         """The statistic in a few words, for reports."""
+
+    def explained(self, bands: Sequence[Bands]) -> Statistic:
+        """The same statistic with labels as people have them, where Bands say what printed ones mean."""
+        return self
+
+    def check_labels(self, public: Public) -> None:
+        """Refuses columns that people do not have, and labels that nobody can have; by default none."""
+        return
 
     def measured_in(self) -> str:
         """The unit of the published values and of the noise on them."""

@@ -16,12 +16,8 @@ from tellall.linalg.operators.sparse import Sparse
 from tellall.people.codes import group_rows
 from tellall.people.dataset import Dataset, Outline, Public
 from tellall.statistics.conditions import (
-    Condition,
-    Mask,
     Subset,
     as_subset,
-    members,
-    subset_to_plain,
 )
 from tellall.statistics.statistic import Equations, Statistic, check_scale
 
@@ -83,7 +79,7 @@ class SubsetCounts(Statistic):
         return float(len(self.subsets)), sqrt(len(self.subsets))
 
     def take(self, people: IntArray, public: Public) -> SubsetCounts:
-        kept = tuple(one.take(people) if isinstance(one, Mask) else one for one in self.subsets)
+        kept = tuple(one.take(people) for one in self.subsets)
         return SubsetCounts(kept, scale=self.scale)
 
     def values(self, dataset: Dataset) -> Array:
@@ -97,11 +93,7 @@ class SubsetCounts(Statistic):
         return Equations(_as_operator(chosen), values.copy(), alike, gain=np.sqrt(_repeats(chosen, values)))
 
     def without(self, unknown: Sequence[str], columns: Outline) -> tuple[Statistic, IntArray] | None:
-        kept = [
-            index
-            for index, subset in enumerate(self.subsets)
-            if isinstance(subset, Mask) or not set(unknown) & subset.columns
-        ]
+        kept = [index for index, subset in enumerate(self.subsets) if not set(unknown) & subset.columns]
         if not kept:
             return None
         left = SubsetCounts([self.subsets[index] for index in kept], scale=self.scale)
@@ -109,7 +101,7 @@ class SubsetCounts(Statistic):
 
     def as_plain(self) -> dict[str, object]:
         """The subsets: conditions as they were written, masks as hexadecimal digits."""
-        return {"subsets": [subset_to_plain(subset) for subset in self.subsets]}
+        return {"subsets": [subset.as_plain() for subset in self.subsets]}
 
     @property
     def published_too(self) -> str:
@@ -121,7 +113,7 @@ class SubsetCounts(Statistic):
 
     @property
     def _listed(self) -> bool:
-        return any(isinstance(subset, Mask) for subset in self.subsets)
+        return any(subset.words is None for subset in self.subsets)
 
     def _memberships(self, public: Public) -> npt.NDArray[np.uint8]:
         """Who is in which subset, subsets × people."""
@@ -130,7 +122,7 @@ class SubsetCounts(Statistic):
             raise invalid("subsets", f"at most {_MOST_MEMBERSHIPS:,} memberships (subsets × people)", size)
         out = np.empty((len(self.subsets), public.n), dtype=np.uint8)
         for row, subset in zip(out, self.subsets, strict=True):
-            row[:] = members(subset, public)
+            row[:] = subset.members(public)
         return out
 
 
@@ -150,11 +142,11 @@ def _as_operator(chosen: npt.NDArray[np.uint8]) -> LinearOperator:
 
 
 def _check_subsets(subsets: object) -> tuple[Subset, ...]:
-    if isinstance(subsets, str | Mapping | Condition | Mask) or not isinstance(subsets, Iterable):
+    if isinstance(subsets, str | Mapping | Subset) or not isinstance(subsets, Iterable):
         raise invalid("subsets", "a list of masks or of conditions", subsets)
     listed = list(subsets)
     if not listed:
         raise invalid("subsets", "one mask or condition or more", "none")
-    if np.ndim(listed[0]) == 0 and not isinstance(listed[0], str | Mapping | Condition | Mask):
+    if np.ndim(listed[0]) == 0 and not isinstance(listed[0], str | Mapping | Subset):
         raise invalid("subsets", "a list of masks or of conditions", subsets, "Put a single mask in a list.")
     return tuple(as_subset(subset) for subset in listed)

@@ -8,7 +8,7 @@ import numpy.typing as npt
 from tellall.core.errors import invalid
 from tellall.linalg.operators.linear_operator import IntArray
 from tellall.people.dataset import Public
-from tellall.statistics.conditions import Condition, Subset, as_subset, members
+from tellall.statistics.conditions import Subset, as_subset
 from tellall.statistics.statistic import Statistic
 
 __all__ = ["Where", "as_where", "describe", "people_where", "whom_in_words"]
@@ -30,7 +30,7 @@ def people_where(where: Where | None, public: Public) -> IntArray:
     """
     if where is None:
         return np.arange(public.n)
-    chosen = np.flatnonzero(members(as_where(where), public, "where"))
+    chosen = np.flatnonzero(as_where(where).members(public, "where"))
     if not chosen.size:
         raise invalid("where", "true of one person or more", "true of nobody")
     return chosen
@@ -38,7 +38,7 @@ def people_where(where: Where | None, public: Public) -> IntArray:
 
 def whom_in_words(where: Subset) -> str:
     """Some of the people in words; a mask is not spelled out."""
-    return f"where {where.text}" if isinstance(where, Condition) else "of chosen people"
+    return "of chosen people" if where.words is None else f"where {where.words}"
 
 
 def describe(statistic: Statistic, where: Subset | None) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from tellall.core.checks import share, whole
 from tellall.core.errors import invalid
 from tellall.people.attributes.codings import CODINGS
-from tellall.protections.protection import Noise, Protection, Sum, as_protections, noise_of
+from tellall.protections.protection import Noise, Protection, as_protections, noise_of
 from tellall.tracing.strength import Distribution, TracingPlan, strength, tracing_plan
 
 __all__ = [
@@ -98,7 +98,7 @@ def accuracy(
 
 
 def _parts(law: Noise) -> tuple[Noise, ...]:
-    return law.parts if isinstance(law, Sum) else (law,)
+    return law.terms or (law,)
 
 
 def _bias(law: Noise) -> float:

@@ -19,7 +19,7 @@ from tellall.linalg.solvers.solution import Gaps
 from tellall.outputs.listed import ListedCells, is_total
 from tellall.people.bands import Bands, ColumnLabels, Refined, refine
 from tellall.people.hierarchies import refine_codes
-from tellall.statistics.conditions import Compare, comparisons
+from tellall.statistics.conditions import comparisons
 
 __all__ = ["CellSystem", "cell_system"]
 
@@ -110,12 +110,7 @@ def _refined(tables: Sequence[ListedCells], bands: Sequence[Bands]) -> dict[str,
             if (coding := table.coding(name)).labels and coding not in own:
                 own.append(coding)
         for node in () if table.where is None else comparisons(table.where.root):
-            asked = (
-                [(node.sign, node.value)]
-                if isinstance(node, Compare)
-                else [("==", each) for each in node.values]
-            )
-            compared.setdefault(node.name, []).extend(asked)
+            compared.setdefault(node.name, []).extend(node.each)
     for name in told:
         if name not in codings:
             raise invalid("bands", f"columns of the tables ({', '.join(codings)})", f"'{name}'")

@@ -31,7 +31,6 @@ from tellall.linalg.operators.sparse import Sparse
 from tellall.linalg.solvers.solution import Enclosure, Gaps, Mask, enclose
 from tellall.people.dataset import Public
 from tellall.release.release import Release
-from tellall.statistics.conditions import members
 from tellall.statistics.statistic import tables_of
 
 __all__ = ["prove_releases"]
@@ -164,7 +163,7 @@ class _Counted:
         if where is not None:
             if unknown_condition(release, view):
                 return None
-            inside = members(where, view, "where")[first]
+            inside = where.members(view, "where")[first]
             release = replace(release, where=None)
         shape = release.shape
         if shape is None or not release.statistic.adds_up:

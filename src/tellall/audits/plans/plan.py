@@ -35,7 +35,6 @@ from tellall.people.predictors import predictors
 from tellall.protections.protection import as_protections, is_random, prepare
 from tellall.release import catalogue
 from tellall.release.release import Release
-from tellall.statistics.cell_counts import CellCounts
 from tellall.statistics.where import as_where, people_where
 
 if TYPE_CHECKING:
@@ -354,8 +353,7 @@ class Plan:
                 continue
             try:
                 entry.query.size(public)
-                if isinstance(entry.statistic, CellCounts):
-                    entry.statistic.check_labels(public)
+                entry.statistic.check_labels(public)
                 if dataset.levels > 2 and entry.statistic.serves(dataset.levels):
                     said = f"must be tables (Marginals) for a secret of {dataset.levels} values"
                     got = f"{entry.query.describe()}{_if_it_is_a_number(dataset)}"
@@ -420,9 +418,7 @@ def _if_it_is_a_number(dataset: Dataset) -> str:
 def _entry(
     name: str, statistic: Mapping[str, Any], protect: Any, where: str | None, bands: Sequence[Bands]
 ) -> Planned:
-    computed = catalogue.build("statistic", statistic)
-    if isinstance(computed, CellCounts):
-        computed = computed.explained(bands)
+    computed = catalogue.build("statistic", statistic).explained(bands)
     listed = protect if isinstance(protect, list) else [protect]
     protections = tuple(catalogue.build("protection", plain) for plain in listed)
     about = None if where is None else as_where(where)

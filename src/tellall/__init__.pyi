@@ -124,6 +124,7 @@ from .statistics.extremes import Extremes as Extremes
 from .statistics.marginals import Marginals as Marginals
 from .statistics.marginals import Tables as Tables
 from .statistics.means import Means as Means
+from .statistics.medians import Medians as Medians
 from .statistics.predicates import Predicates as Predicates
 from .statistics.printed_cells import PrintedCells as PrintedCells
 from .statistics.statistic import Equations as Equations

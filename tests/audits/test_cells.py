@@ -235,6 +235,14 @@ def test_minima_and_maxima_of_small_cells_fail_and_others_are_for_a_person_to_de
     assert codes(fours, ta.Extremes(2), ta.Rounding(1000.0)) == {}
 
 
+def test_a_minimum_or_maximum_that_three_people_share_is_nobodys():
+    rng = np.random.default_rng(1)
+    for share, count in ((1, 2), (2, 2), (3, 1)):
+        cell = np.r_[np.zeros(20), rng.uniform(1, 50, 20), np.full(share, 99.0)]
+        people = people_in([list(cell), list(rng.normal(50, 10, 40))])
+        assert codes(people, ta.Extremes(2)) == {"extremes": 1 + count}
+
+
 def test_a_table_of_some_people_is_judged_by_them():
     """Everybody's cells are large; those of one trade have one firm each."""
     rng = np.random.default_rng(0)

@@ -23,6 +23,9 @@ LIMITS = Limits(0.05, 0, ("1",))
 NOT_EVERYWHERE = Status("not attacked in 1 of 2 areas", why=("not-attacked-everywhere",))
 
 
+KNOWS = Luck(0, 0, 0, 0.001, 50, 40, 25)  # what the attack moves is right beyond luck
+
+
 def people(no: int, yes: int) -> dict[str, int]:
     return {"0": no, "1": yes}
 
@@ -34,6 +37,10 @@ def people(no: int, yes: int) -> dict[str, int]:
         (outcome(0.04, 0.01, 0.09), "review", "from 1.0 in 100 more to 9.0 in 100 more"),
         (outcome(0.0, -0.07, 0.07), "pass", "an advantage of up to 7.0 in 100 cannot be excluded"),
         (outcome(-0.01, -0.07, 0.07), "pass", "an advantage of up to 7.0 in 100 cannot be excluded"),
+        (outcome(0.02, -0.01, 0.07), "pass", "cannot be excluded. Luck explains what it gains here."),
+        (outcome(0.02, -0.01, 0.07, luck=KNOWS), "review", "from 1.0 in 100 fewer to 7.0 in 100 more"),
+        (outcome(0.06, -0.01, 0.13), "review", "from 1.0 in 100 fewer to 13.0 in 100 more"),
+        (outcome(0.0, 0.0, 0.0, proved_few=people(0, 3), learnt=people(0, 3)), "fail", "3 people in small"),
         (outcome(0.01, -0.01, 0.02), "pass", "does not prove"),
         (outcome(-0.1, -0.2, 0.0), "pass", "no more secrets"),
         (
@@ -188,14 +195,14 @@ def test_several_attacks_are_no_better_than_the_worst():
 
 @given(st.floats(-0.5, 0.5), st.floats(0, 0.2), st.floats(0, 1))
 def test_a_verdict_never_calls_safe_what_may_be_above_the_limit(advantage, width, limit):
-    row = outcome(advantage, advantage - width, advantage + width, accuracy=0.5)
+    row = outcome(advantage, advantage - width, advantage + width, accuracy=0.5, luck=KNOWS)
     verdict = judge([("release", row)], Limits(limit))
     assert (verdict.word == "pass") == (advantage <= 0 or advantage + width <= limit)
     assert (verdict.word == "fail") == (advantage - width > limit)
 
 
 def test_only_the_strongest_attack_is_asked_whether_the_limit_lies_inside_its_interval():
-    weak, strong = outcome(0.005, -0.05, 0.06), outcome(0.01, 0.0, 0.03)
+    weak, strong = outcome(0.005, -0.05, 0.06, luck=KNOWS), outcome(0.01, 0.0, 0.03)
     assert judge([("release", weak)], LIMITS).codes == ("limit-inside-interval",)
     assert judge([("release", weak), ("release", strong)], LIMITS).word == "pass"
     assert judge([("release", weak), ("other", strong)], LIMITS).word == "review"

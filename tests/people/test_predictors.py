@@ -142,3 +142,17 @@ def test_luck_is_the_tail_of_the_hypergeometric_law():
     drawn = [len(unusual & set(some)) for some in combinations(range(9), 4)]
     for right in range(4):
         assert _by_luck(9, 3, 4, right) == pytest.approx(np.mean(np.array(drawn) >= right))
+
+
+def test_one_cut_of_a_number_tells_the_secret():
+    """Bands near the deciles hold both values; 30 columns of noise hold no such cut."""
+    rng = np.random.default_rng(8)
+    months = np.r_[rng.integers(1, 70, 90), rng.integers(70, 82, 160)].astype(float)
+    again = (months < 70).astype(int)
+    again[[3, 100, 101, 102, 103]] ^= 1
+    told = ta.Dataset.from_arrays(np.column_stack([months, rng.normal(size=(250, 30))]), again)
+    (found,) = predictors(told)
+    assert found.columns == ("a0",)
+    assert found.cut == 70
+    assert "`a0` (below 70 or not) tells `secret` by itself" in found.sentence
+    assert predictors(told, ["a0"]) == ()

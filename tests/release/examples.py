@@ -27,6 +27,7 @@ EXAMPLES: dict[str, ta.Statistic] = {
     "Sums": ta.Sums(2),
     "CellMeans": ta.CellMeans(2, counts=True),
     "Extremes": ta.Extremes(2),
+    "Medians": ta.Medians(2),
     "Correlations": ta.Correlations(mean=True),
     "SurvivalCurve": ta.SurvivalCurve("income", grid=(20_000.0, 40_000.0)),
 }

@@ -19,8 +19,9 @@ from tellall.linalg.operators.compose import SPARSE, RowScale, RowSelect, Stack,
 from tellall.linalg.operators.linear_operator import Array, IntArray, LinearOperator
 from tellall.linalg.operators.row_blocks import RowBlocks
 from tellall.people.areas import FEWEST
-from tellall.people.codes import Patterns, keys_of_rows
+from tellall.people.codes import Patterns, group_rows, keys_of_rows
 from tellall.people.dataset import Public
+from tellall.people.predictors import best_cut
 from tellall.statistics.numbers import power_of_two
 
 __all__ = [
@@ -174,8 +175,19 @@ def of_releases(
 
 
 def by_accepted(public: Public, truth: npt.ArrayLike, secret: Secret, accepted: Sequence[str]) -> Baseline:
-    """Returns the baseline of columns that are accepted to tell the secret: the others with equal values."""
-    return replace(_own_group(public.only(*accepted), _check(truth, public, secret), secret), name=ACCEPTED)
+    """Returns the baseline of columns that are accepted to tell the secret: the others with equal values.
+
+    For a bit, columns of numbers are cut once, at the best place, where that tells more than their bands.
+    """
+    known, true = public.only(*accepted), _check(truth, public, secret)
+    found = [_mean_of_others(known.patterns.index, true, secret)]
+    if secret.levels == 2 and any(each is not None for each in known.numbers):
+        cells = [
+            codes if each is None else np.asarray(each) >= best_cut(np.asarray(each), true)[1]
+            for codes, each in zip(np.asarray(known.codes), known.numbers, strict=True)
+        ]
+        found.append(_mean_of_others(group_rows(np.stack(cells).astype(np.int64)).index, true, secret))
+    return replace(max(found, key=lambda one: float(np.log(one.chance_of(true)).sum())), name=ACCEPTED)
 
 
 def outside(
@@ -289,7 +301,12 @@ def _own_group(public: Public, truth: Truth, secret: Secret) -> Baseline:
     (k − s_i + π)/(g − 1 + 1) for a group of g people, k of them with the value, π the overall rate: exact
     leave-one-out. O(n).
     """
-    groups, own = public.patterns.index, secret.targets(truth)
+    return _mean_of_others(public.patterns.index, truth, secret)
+
+
+def _mean_of_others(groups: IntArray, truth: Truth, secret: Secret) -> Baseline:
+    """Returns the same for groups of people, by index."""
+    own = secret.targets(truth)
     size, total = np.bincount(groups), _sums(groups, own)
     table = (total[groups] - own + own.mean(axis=0)) / size[groups, None]
     return _baseline("own group", table, truth, secret, groups)
@@ -298,7 +315,7 @@ def _own_group(public: Public, truth: Truth, secret: Secret) -> Baseline:
 def _public(public: Public, truth: Truth, secret: Secret, some: Sequence[str] | None = None) -> Baseline:
     """Returns the better of a linear and a tree model that predict the secret from public columns.
 
-    The linear model uses indicators (and standardised numbers, for a real secret). The tree model uses codes:
+    The linear model uses indicators and standardised numbers. The tree model uses codes:
     gradient-boosted trees (30 of rate 0.2; one leaf for each 250 people, 4 to 31), or one tree of four leaves
     below 200 people. Both predict out of fold, in ten folds.
 
@@ -319,15 +336,12 @@ def _public(public: Public, truth: Truth, secret: Secret, some: Sequence[str] | 
     public = public.take(order).only(*sorted(public.names if some is None else some))
     codes = np.asarray(public.codes).T.astype(np.int64)
     sparse = bool(secret.levels) and public.n * sum(public.levels) > _SMALL  # with few people zeros are quick
-    indicators = _indicators(codes, public.levels, sparse=sparse)
+    linear = _with_numbers(_indicators(codes, public.levels, sparse=sparse), public, secret)
     models: list[tuple[Any, Any]]
     if secret.levels:
-        models = [(LogisticRegression(max_iter=200), indicators), (_tree(public.n, "Classifier"), codes)]
+        models = [(LogisticRegression(max_iter=200), linear), (_tree(public.n, "Classifier"), codes)]
     else:
-        numbers = [each for each in public.numbers if each is not None and np.isfinite(each).all()]
-        scaled = [((each - each.mean()) / (each.std() or 1.0))[:, None] for each in numbers]
-        tree = _tree(public.n, "Regressor")
-        models = [(Ridge(alpha=1.0), np.hstack([indicators, *scaled])), (tree, codes)]
+        models = [(Ridge(alpha=1.0), linear), (_tree(public.n, "Regressor"), codes)]
     found = []
     folds = _folds(truth, FOLDS, np.unique(groups, return_inverse=True)[1])
     quick = config_context(assume_finite=True, skip_parameter_validation=True)
@@ -364,6 +378,29 @@ def _indicators(codes: IntArray, levels: Sequence[int], *, sparse: bool) -> Any:
     written = np.zeros((n, int(first[-1])))
     written[np.repeat(np.arange(n), columns), entries] = 1.0
     return written
+
+
+def _with_numbers(indicators: Any, public: Public, secret: Secret) -> Any:
+    """Returns the indicators with the standardised numbers of columns of numbers beside them.
+
+    For a bit or a category only of those that are cut into bands: other indicators say what the number says.
+    """
+    from scipy.sparse import csr_array, hstack, issparse
+
+    numbers = [
+        each
+        for each, levels in zip(public.numbers, public.levels, strict=bool(public.numbers))
+        if each is not None
+        and np.isfinite(each).all()
+        and not (secret.levels and np.unique(each).size <= levels)
+    ]
+    scaled = [((each - each.mean()) / (each.std() or 1.0))[:, None] for each in numbers]
+    if not scaled:
+        return indicators
+    beside = np.hstack(scaled)
+    if issparse(indicators):
+        return hstack([indicators, csr_array(beside)], format="csr")
+    return np.hstack([indicators, beside])
 
 
 def _tree(n: int, kind: str) -> Any:

@@ -185,7 +185,7 @@ def _numbers(found: Outcome, limits: Limits) -> dict[str, float]:
 
 def learnt_people(risk: Risk, limits: Limits) -> Mask:
     """Which of all people are proved alone or exposed and have a sensitive value."""
-    learnt = (risk._proved == "alone") | risk.exposed_people()
+    learnt = risk.learnt
     if limits.sensitive is not None:
         learnt &= np.isin(risk._truth, [int(value) for value in limits.sensitive])
     return risk.spread(learnt, nothing=False)

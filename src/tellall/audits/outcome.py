@@ -279,10 +279,12 @@ def _largest(known: Sequence[float | None]) -> float | None:
 
 def _sum_luck(parts: Sequence[Luck]) -> Luck:
     """The sure guesses of all areas; luck explains them all only where it explains each area's."""
-    sure, right, expected = (
-        sum(getattr(one, name) for one in parts) for name in ("sure", "right", "expected")
-    )
-    return Luck(sure, right, expected, min(one.chance for one in parts))
+    added = {
+        part.name: sum(getattr(one, part.name) for one in parts)
+        for part in fields(Luck)
+        if part.name != "chance"
+    }
+    return Luck(chance=min(one.chance for one in parts), **added)
 
 
 def _loss_of_areas(known: Sequence[ReaderLoss | None]) -> ReaderLoss | None:
@@ -352,9 +354,16 @@ class Outcome(Record):
         Meaning("Proved by one cell of people who are all alike; by value."),
         _Drawn(lambda draw: draw.risk.proved_group_by_value, mean_counts, sum_counts),
     ]
+    proved_few: Annotated[
+        Counts,
+        Meaning("Of those proved as a group, those in cells of too few people who are not known anyway."),
+        _Drawn(lambda draw: draw.risk.proved_few_by_value, mean_counts, sum_counts),
+    ] = field(default_factory=dict)
     learnt: Annotated[
         Counts,
-        Meaning("Proved alone or exposed, by value: those whose own record the release gives away."),
+        Meaning(
+            "Proved alone or in a cell of too few, or exposed, by value: whose own record is given away."
+        ),
         _Drawn(lambda draw: draw.risk.learnt_by_value, mean_counts, sum_counts),
     ]
     known_anyway: Annotated[
@@ -562,6 +571,7 @@ class Outcome(Record):
             self,
             proved_alone=nobody,
             proved_group=nobody,
+            proved_few=nobody,
             learnt=self.exposed[f"{LEVELS[0]:g}"],
             contradicted=True,
             proofs=None if self.proofs is None else self.proofs.none(),

@@ -413,7 +413,8 @@ class Trial:
         queries, setting = self.queries, self.setting
         judged, rows = setting.judged(queries), setting.stand.rows
         truth, known = setting.truth[rows[judged]], setting.baselines(queries)
-        found = strongest_way([risks_of(attack, truth, known, judged) for attack in attacks])
+        least = setting.rules.threshold
+        found = strongest_way([risks_of(attack, truth, known, judged, least) for attack in attacks])
         return [replace(risk, rows=rows[judged], everybody=setting.people.n) for risk in found]
 
     def run(self, decoder: str = "auto", *, tried: int = 1) -> Outcome:

@@ -2,7 +2,8 @@
 
 ======  ==============================================================================================
 fail    the advantage's interval lies above the limit, more people with a sensitive value are proved
-        alone or exposed than allowed, or a published cell of numbers gives a contributor away (`CellRules`)
+        alone, proved by a cell of few who are all alike, or exposed than allowed, or a published cell of
+        numbers gives a contributor away (`CellRules`)
 review  the strongest attack gains something and the limit lies inside its interval, or is below an ordinary
         guess; a public column tells the secret, an answer is not settled, people are proved as a group to
         have a sensitive value, sure guesses are unreliable, something was not attacked, a cell of numbers
@@ -253,23 +254,29 @@ def _failing(name: str, found: Outcome, limits: Limits) -> Iterator[Reason]:
     if found.share_gained[1] > limits.advantage:
         said = f"{_gain(name, found)} The limit is {_in_100(limits.advantage, found.real)}."
         yield Reason("advantage-above-limit", said, name)
-    if limits.exposed is not None and limits.count(found.learnt) > limits.exposed:
-        said = (
-            f"From “{name}” an outsider learns the sensitive value of single people: "
-            f"{_people_learnt(proved, exposed)} The limit is {limits.exposed:,}."
-        )
+    if limits.exposed is None or limits.count(found.learnt) <= limits.exposed:
+        return
+    limit = f"The limit is {limits.exposed:,}."
+    if proved or exposed:
+        said = f"From “{name}” an outsider learns the sensitive value of single people: "
+        said += f"{_people_learnt(proved, exposed)} {limit}"
         yield Reason("people-proved" if proved else "people-exposed", said, name)
+    if few := limits.count(found.proved_few):
+        said = (
+            f"“{name}” shows a sensitive value of {count_of(few, 'person', 'people')} in small cells: "
+            f"everybody in the cell has it. {limit}"
+        )
+        yield Reason("small-cells-alike", said, name)
 
 
 def _to_review(name: str, found: Outcome, limits: Limits, strongest: bool) -> Iterator[Reason]:
     """Why a person has to decide about an attack within the limits."""
-    gained, low, high = found.share_gained
+    _, low, high = found.share_gained
     grouped, luck = limits.count(found.proved_group), found.luck
     if found.contradicted:
         said = f"“{name}” does not describe these people: it proves things that are not true of them."
         yield Reason("proofs-contradicted", said, name)
-    asked = limits.kept or (strongest and gained > 0 and not found.fitted_as_well(limits.advantage))
-    if asked and high > limits.advantage:
+    if high > limits.advantage and (limits.kept or (strongest and _gains(found, limits))):
         said = (
             f"{_gain(name, found)} With this many people, {_what_is_counted(found)} could be anything from "
             f"{_more(low, found)} to {_more(high, found)}; the limit, "
@@ -308,17 +315,18 @@ def _to_review(name: str, found: Outcome, limits: Limits, strongest: bool) -> It
 def _remarks(name: str, found: Outcome, limits: Limits, strongest: bool) -> Iterator[Remark]:
     """What is worth knowing about an attack and decides nothing."""
     gained, _, high = found.share_gained
-    as_well = found.fitted_as_well(limits.advantage)
-    if strongest and high > limits.advantage and (gained <= 0 or as_well):
+    if strongest and high > limits.advantage and not _gains(found, limits):
         said = (
             f"With {count_of(found.people, 'person', 'people')}, an advantage of up to "
             f"{_in_100(high, found.real)} cannot be excluded."
         )
-        if gained > 0:
+        if gained > 0 and found.fitted_as_well(limits.advantage):
             said = (
                 f"{said} An ordinary model gains about as much: any is nearer to the people it was fitted "
                 "to, which gives away no single person."
             )
+        elif gained > 0:
+            said = f"{said} Luck explains what it gains here."
         yield Remark("limit-inside-interval", said, name)
     if not found.settled and not found.contradicted and _harmless_doubt(found, limits):
         said = (
@@ -334,9 +342,16 @@ def _remarks(name: str, found: Outcome, limits: Limits, strongest: bool) -> Iter
             f"{'is' if anyway == 1 else 'are'} known anyway, with or without the release."
         )
         yield Remark("known-anyway", said, name)
-    if found.luck.sure and found.luck.explained:
+    if found.luck.sure and found.luck.explained and not found.exposed_people:
         said = f"Luck explains the sure guesses of “{name}”, so they expose nobody: {_luck(found)}."
         yield Remark("luck-explains-sure-guesses", said, name)
+
+
+def _gains(found: Outcome, limits: Limits) -> bool:
+    """Whether an attack gains something that neither luck nor an ordinary fit explains."""
+    gained, low, _ = found.share_gained
+    by_luck = low <= 0 and gained <= limits.advantage and found.luck.explained and not found.real
+    return gained > 0 and not by_luck and not found.fitted_as_well(limits.advantage)
 
 
 def _harmless_doubt(found: Outcome, limits: Limits) -> bool:
@@ -498,9 +513,13 @@ def _doubt(name: str, found: Outcome, below: bool) -> str:
 
 
 def _luck(found: Outcome) -> str:
-    """How often sure guesses were right, compared with luck."""
-    sure = found.luck
-    return f"{sure.sure:,.0f} sure, {sure.right:,.0f} right, {sure.expected:,.0f} expected by luck"
+    """How often guesses were right, compared with luck."""
+    known = found.luck
+    said = f"{known.sure:,.0f} sure, {known.right:,.0f} right, {known.expected:,.0f} expected by luck"
+    if known.moved <= known.sure:
+        return said
+    all_right, by_luck = f"{known.moved_right:,.0f} right", f"{known.moved_expected:,.0f} expected by luck"
+    return f"{said}; of all {known.moved:,.0f} whose odds it trebles, {all_right}, {by_luck}"
 
 
 def _passed(name: str, found: Outcome, limits: Limits) -> str:

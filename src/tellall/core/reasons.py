@@ -73,6 +73,11 @@ KINDS: Mapping[str, Kind] = MappingProxyType(
         "people-exposed": Kind(
             "fail", "people exposed", "Whom it exposes: groups of few people, and people unlike others."
         ),
+        "small-cells-alike": Kind(
+            "fail",
+            "small cells of people all alike",
+            "The small cells in which everybody has the same value.",
+        ),
         "areas-above-limit": Kind("fail", "areas above the limit", "The areas that come first in the table."),
         "areas-exposed": Kind("fail", "people exposed", "The areas in which single people are given away."),
         "few-contributors": Kind(
@@ -134,6 +139,9 @@ KINDS: Mapping[str, Kind] = MappingProxyType(
             "review",
             "contributors known too well",
             "Which cells follow from other tables; withhold further ones.",
+        ),
+        "medians-of-small-cells": Kind(
+            "review", "medians of small cells", "Can anybody tell whose number it is? Merge the cells."
         ),
         "error-not-known": Kind(
             "review",

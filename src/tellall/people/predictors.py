@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tellall.core.amounts import percent
+from tellall.core.amounts import digits, percent
 from tellall.core.text import one_line
 from tellall.people.dataset import Dataset
 
-__all__ = ["Predictor", "predictors"]
+__all__ = ["Predictor", "best_cut", "predictors"]
 
 _RIGHT = 0.95  # the share of people for whom a column must be right
 _BEYOND = 0.5  # the share of those whom the most common value gets wrong
@@ -23,6 +23,7 @@ _WORK = 200_000_000  # people × pairs
 _LONGEST = 40  # characters of a column's name in a sentence
 _LOOSE = 4  # times as many cells as people, from which only those with people are counted
 
+Array = npt.NDArray[np.floating[Any]]
 Codes = npt.NDArray[np.integer[Any]]
 
 
@@ -32,6 +33,9 @@ class Predictor:
 
     Attributes
     ----------
+    cut
+        For a column of numbers, the number from which on another value is guessed than below; None where
+        values, or bands of numbers, are guessed from one by one.
     right
         The share of people whose secret is guessed right from the others who have the same values.
     beyond
@@ -42,12 +46,15 @@ class Predictor:
     secret: str
     right: float
     beyond: float
+    cut: float | None = None
 
     @property
     def sentence(self) -> str:
         """What it tells, and what to do."""
         one = len(self.columns) == 1
         named = " and ".join(f"`{one_line(name, _LONGEST)}`" for name in self.columns)
+        if self.cut is not None:
+            named += f" (below {digits(self.cut)} or not)"
         verb, alone, them = ("tells", "by itself", "it") if one else ("tell", "together", "one of them")
         accept = "it" if one else "both"
         return (
@@ -63,8 +70,9 @@ def predictors(people: Dataset, accepted: Collection[str] = ()) -> tuple[Predict
     The best guess for somebody is the most common value among the others with the same value of the column,
     or of both, so that nobody tells of themselves; where there are no others it is the most common value of
     all. It must be right for 95 % of the people and for at least half of those whom the most common value
-    gets wrong, by more than luck among so many columns. Columns that are accepted are left out, and so are
-    pairs of them. Bits and categories only.
+    gets wrong, by more than luck among so many columns. Of a column of numbers that is cut into bands for
+    tables, the best single cut is tried as well. Columns that are accepted are left out, and so are pairs of
+    them. Bits and categories only, cuts for bits.
 
     Notes
     -----
@@ -89,14 +97,30 @@ def predictors(people: Dataset, accepted: Collection[str] = ()) -> tuple[Predict
     named = list(zip(public.names, public.codes, public.levels, strict=True))
     several = len(named) + len(named) * (len(named) - 1) // 2
 
-    def tells(names: tuple[str, ...], cells: Codes) -> Predictor | None:
+    numbers = public.numbers if people.levels == 2 else ()
+    cuts = {
+        name: best_cut(each, truth)
+        for (name, _, levels), each in zip(named, numbers, strict=bool(numbers))
+        if each is not None and np.unique(each).size > levels
+    }
+    several += sum(tried for tried, _ in cuts.values())
+
+    def tells(names: tuple[str, ...], cells: Codes, cut: float | None = None) -> Predictor | None:
         right, beyond, said = _guessed(cells, truth, usual)
         enough = right >= _RIGHT * people.n and beyond >= _BEYOND * unusual
         if not enough or _by_luck(people.n, unusual, said, beyond) * several > _LUCK:
             return None
-        return Predictor(names, people.secret_name, right / people.n, beyond / unusual)
+        return Predictor(names, people.secret_name, right / people.n, beyond / unusual, cut)
 
-    alone = [(name, tells((name,), np.asarray(codes, dtype=np.int64))) for name, codes, _ in named]
+    def tells_alone(index: int) -> Predictor | None:
+        name, codes, _ = named[index]
+        found = tells((name,), np.asarray(codes, dtype=np.int64))
+        if found is not None or name not in cuts:
+            return found
+        _, cut = cuts[name]
+        return tells((name,), (np.asarray(numbers[index]) >= cut).astype(np.int64), cut)
+
+    alone = [(name, tells_alone(index)) for index, (name, _, _) in enumerate(named)]
     found = [one for name, one in alone if one is not None and name not in accepted]
     telling = {name for name, one in alone if one is not None}
     left = [each for each in named if each[0] not in telling]
@@ -105,6 +129,24 @@ def predictors(people: Dataset, accepted: Collection[str] = ()) -> tuple[Predict
         if both is not None and not set(names) <= set(accepted):
             found.append(both)
     return tuple(found)
+
+
+def best_cut(numbers: Array, truth: Codes) -> tuple[int, float]:
+    """How many cuts of the numbers there are, and the one that best tells the two values apart.
+
+    Examples
+    --------
+    >>> best_cut(np.array([3.0, 1.0, 2.0, 5.0]), np.array([1, 0, 0, 1]))
+    (3, 3.0)
+    """
+    order = np.argsort(numbers, kind="stable")
+    number, ones = numbers[order], np.cumsum(truth[order])
+    cuts = np.flatnonzero(np.diff(number) > 0)
+    below, inside = cuts + 1, ones[cuts]
+    above, others = truth.size - below, ones[-1] - inside
+    right = np.maximum(inside, below - inside) + np.maximum(others, above - others)
+    best = cuts[right.argmax()] + 1 if cuts.size else 0
+    return cuts.size, float(number[best])
 
 
 def _pairs(

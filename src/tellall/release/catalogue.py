@@ -79,7 +79,7 @@ _ALSO_CALLED: dict[str, dict[str, str]] = {
         "noise": "Gaussian",
     },
 }
-_NOTHING_LIKE_IT = ("median", "quantile", "quartile", "percentile", "plot", "graph")
+_NOTHING_LIKE_IT = ("quantile", "quartile", "percentile", "plot", "graph")
 
 
 def kinds(what: str) -> dict[str, type[Any]]:

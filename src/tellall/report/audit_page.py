@@ -297,11 +297,17 @@ def _beside(found: Outcome) -> list[str]:
 
 
 def _sure(luck: Luck) -> list[str]:
-    if not luck.sure:
-        return []
-    return [
-        f"sure of {luck.sure:,.0f} people: {luck.right:,.0f} right, {luck.expected:,.0f} expected by luck"
-    ]
+    said = []
+    if luck.sure:
+        said.append(
+            f"sure of {luck.sure:,.0f} people: {luck.right:,.0f} right, {luck.expected:,.0f} expected by luck"
+        )
+    if luck.moved > luck.sure:
+        said.append(
+            f"trebles the odds of {luck.moved:,.0f} people: {luck.moved_right:,.0f} right, "
+            f"{luck.moved_expected:,.0f} expected by luck"
+        )
+    return said
 
 
 def _foreseen(known: Foreseen | None, accuracy: float) -> list[str]:

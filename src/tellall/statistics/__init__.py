@@ -10,6 +10,7 @@ from tellall.statistics.estimators import Estimator
 from tellall.statistics.extremes import Extremes
 from tellall.statistics.marginals import Marginals, Tables
 from tellall.statistics.means import Means
+from tellall.statistics.medians import Medians
 from tellall.statistics.predicates import Predicates
 from tellall.statistics.printed_cells import PrintedCells
 from tellall.statistics.statistic import Statistic
@@ -26,6 +27,7 @@ __all__ = [
     "Extremes",
     "Marginals",
     "Means",
+    "Medians",
     "Predicates",
     "PrintedCells",
     "Statistic",

@@ -4,6 +4,7 @@ import pytest
 import tellall as ta
 from tellall.attack.baselines import Baseline, typical
 from tellall.attack.secret import Secret
+from tellall.audits.measures.risk import Risk
 from tests.conftest import random_people
 
 
@@ -228,3 +229,53 @@ def test_what_everybody_knew_is_not_disclosed_and_exceptions_are(exceptions):
     assert not known[~rule].any()
     assert sum(risk.known_by_value.values()) >= known.sum()
     assert sum(risk.learnt_by_value.values()) == alone.sum() >= (attack.proved & ~rule).sum()
+
+
+def moved(n: int, times: float, expected: float, right: int, *, trusted: bool = True) -> Risk:
+    """An attack on n bits that multiplies everybody's odds, and is right about the first so many."""
+    odds = times * expected / (1 - expected)
+    hit = np.arange(n) < right
+    return Risk(
+        secret=Secret.of(2),
+        baselines={"majority": 0.5},
+        baseline="majority",
+        _truth=np.ones(n, dtype=int),
+        _guess=hit.astype(int),
+        _off=(~hit).astype(float),
+        _confidence=np.full(n, odds / (1 + odds)),
+        _expected=np.full(n, expected),
+        _narrowest=np.zeros(0),
+        _baseline_off={"majority": np.zeros(n)},
+        _proved=np.full(n, ""),
+        _few=np.zeros(n, dtype=bool),
+        _trusted=trusted,
+    )
+
+
+def test_luck_is_tested_on_everybody_whose_odds_are_trebled():
+    """Sure or not: 40 of 40 guesses at .8 against .55 are no luck, though nobody is sure."""
+    assert not moved(40, 4, 0.55, 40).luck.explained
+    assert moved(40, 2.9, 0.55, 40).luck.moved == 0
+    assert moved(40, 4, 0.55, 24).luck.explained
+    found = moved(40, 4, 0.55, 40).luck
+    assert (found.sure, found.moved, found.moved_right) == (0, 40, 40)
+
+
+def test_what_a_checked_posterior_says_overwhelmingly_counts_whatever_luck_explains():
+    """Two people can always be right by luck; odds of 100 n times the baseline's cannot be."""
+    assert moved(2, 50, 0.6, 2).luck.explained
+    assert moved(2, 50, 0.6, 2).exposed == 0
+    assert moved(2, 250, 0.6, 2).exposed == 2
+    assert moved(2, 250, 0.6, 2, trusted=False).exposed == 0
+
+
+def test_small_cells_of_people_all_alike_give_each_of_them_away():
+    """Of twelve alike in a cell nobody is given away, of three each is, unless a baseline knows them."""
+    columns = np.repeat([0, 1, 2], [12, 60, 3])
+    secret = np.r_[np.ones(12), np.arange(60) % 3 == 0, np.ones(3)].astype(int)
+    people = ta.Dataset.from_arrays(columns[:, None], secret)
+    release = ta.publish(people, ta.Marginals(2))
+    risk = ta.score(ta.reconstruct(release, people.public), people.secret)
+    assert risk.proved_group == 15
+    assert risk.proved_few_by_value == {"0": 0, "1": 3}
+    assert risk.learnt_by_value == {"0": 0, "1": 3}

@@ -17,6 +17,7 @@ from tellall.linalg.operators.linear_operator import Array
 
 __all__ = [
     "CHANCE",
+    "EXPLAINED",
     "NORMAL",
     "Luck",
     "exact_interval",
@@ -33,7 +34,7 @@ _FEW = 5  # people unlike the rest, below which resampling them shows too little
 _RESAMPLES, _FEWEST = 10_000, 1000
 _WORK = 20_000_000  # distinct gains × resamples
 _AT_ONCE = 2_000_000  # of those, turned to floating point at once
-_EXPLAINED = 0.01  # if luck makes as many right with a higher chance, sure guesses expose nobody
+EXPLAINED = 0.01  # if luck makes as many right with a higher chance, sure guesses expose nobody
 _RELIABLE = 0.90  # the hit rate that sure guesses must be able to have
 _EXACT_LUCK = 3000  # probabilities convolved exactly; more are nearly normal
 
@@ -198,17 +199,26 @@ def luck(probabilities: Array, right: int) -> float:
 
 @dataclass(frozen=True)
 class Luck(Record):
-    """How many guesses were sure, how many of them right, and how many luck would make right."""
+    """How many guesses were sure, how many of them right, and whether luck explains what the attack knows."""
 
     sure: Annotated[People, Meaning("With confidence 0.95 and three times the strongest baseline's odds.")]
     right: Annotated[People, Meaning("How many of them are right.")]
     expected: Annotated[float, Meaning("How many would be, by the baselines' own probabilities.")]
-    chance: Annotated[float, Meaning("The chance that luck makes this many right.", least=0, most=1)]
+    chance: Annotated[
+        float, Meaning("The chance that luck makes as many of the moved right.", least=0, most=1)
+    ]
+    moved: Annotated[
+        People, Meaning("Whose odds the attack puts at three times the strongest baseline's, sure or not.")
+    ] = 0
+    moved_right: Annotated[People, Meaning("How many of them are guessed right.")] = 0
+    moved_expected: Annotated[
+        float, Meaning("How many would be, by the baselines' own probabilities.", least=0)
+    ] = 0.0
 
     @property
     def explained(self) -> bool:
         """Whether luck explains the right guesses, so that they expose nobody."""
-        return self.chance > _EXPLAINED
+        return self.chance > EXPLAINED
 
     @property
     def unreliable(self) -> bool:

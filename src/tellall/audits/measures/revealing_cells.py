@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +29,7 @@ from tellall.release.release import Release
 from tellall.statistics.cells import CellNumbers
 from tellall.statistics.conditions import Subset
 from tellall.statistics.extremes import Extremes
+from tellall.statistics.ranked_cells import RankedCells
 from tellall.statistics.statistic import Statistic
 from tellall.statistics.where import people_where
 
@@ -52,7 +53,7 @@ class CellRules:
     threshold
         Minima and maxima of cells with fewer people fail.
     extremes
-        Whether minima and maxima of larger cells may be published.
+        Whether those of larger cells that are the number of one or two people may be published.
     lower
         What everybody knows that no number is below; None: zero if no number is negative, else nothing.
     said
@@ -144,6 +145,10 @@ _SAID = {  # by the code of the reason, and what the values are called
         "the cell has fewer than {threshold} people, and the value is the number of one of them.",
         "minima and maxima",
     ),
+    "medians-of-small-cells": (
+        "the cell has fewer than {threshold} people, and the value is the number of one or two of them.",
+        "medians",
+    ),
     "error-not-known": (
         "the value would fail if it were exact, and nobody knows how far off it is.",
         "cells",
@@ -154,7 +159,7 @@ _SAID = {  # by the code of the reason, and what the values are called
     ),
     "dominance": ("{largest} more than {percent:g} %.", "cells"),
     "all-the-least": ("everybody has the least number there can be, {least:g}.", "cells"),
-    "extremes": ("the value is the number of one person.", "minima and maxima"),
+    "extremes": ("the value is the number of one or two people.", "minima and maxima"),
 }
 
 
@@ -193,15 +198,18 @@ class NumberCells:
         How many people the value is about; zero for values that say nothing about numbers, as counts.
     first, rest
         How far the largest contribution lies above the least there can be, and all but the two largest; as
-        absolute values where nothing is known to be the least. For an extreme, ``first`` is its own.
+        absolute values where nothing is known to be the least. For an extreme or a median, ``first`` is its
+        own.
     unit
         By how much a value must be multiplied to be a sum.
     dominated
         Whether a few contributors make up more than the rules allow.
     bounded
         Whether the least there can be is known.
-    extreme
-        Whether the values are minima and maxima.
+    kind
+        What the values are.
+    sharing
+        Of minima and maxima, how many people of the cell have this number.
     """
 
     contributors: Array
@@ -210,7 +218,8 @@ class NumberCells:
     unit: Array
     dominated: Mask
     bounded: bool
-    extreme: bool = False
+    kind: Literal["sums", "extremes", "medians"] = "sums"
+    sharing: Array = field(default_factory=lambda: np.zeros(0))
 
     def reasons(self, release: Release, name: str, people: Dataset, rules: CellRules) -> list[Reason]:
         """Why the values of a release do not pass.
@@ -221,7 +230,8 @@ class NumberCells:
         standard deviations of it. The second largest contributor knows the largest to within what the others
         have and b, so a cell fails if that is at most p % of the largest. If the law of the error is not
         known, or people were changed before anything was computed, values are judged as if exact, and what
-        would fail is for a person to decide.
+        would fail is for a person to decide. A minimum or maximum that three people or more of a cell share
+        is nobody's number.
         """
         shown = (~np.isnan(release.values)) & (self.contributors > 0)
         law, changed = release.noise, any(one.changes_people for one in release.protections)
@@ -229,10 +239,14 @@ class NumberCells:
         error = self.unit * (_half_width(release, people) if surely else 0.0)
         known = self._within(self.rest + error, rules)
         codes = np.full(known.size, "", dtype=object)
-        if self.extreme:
-            small = self.contributors < rules.threshold
+        small = self.contributors < rules.threshold
+        if self.kind == "medians":
+            codes[known & small] = "medians-of-small-cells"
+            codes[known & (self.contributors <= _FEW)] = "few-contributors"
+        elif self.kind == "extremes":
             codes[known & small] = "extremes-of-small-cells"
-            codes[known & ~small] = "" if rules.extremes else "extremes"
+            somebodys = ~small & (self.sharing <= _FEW)
+            codes[known & somebodys] = "" if rules.extremes else "extremes"
         else:
             nothing = self.first == 0
             codes[self.dominated & self._within(error, rules)] = "dominance"
@@ -272,14 +286,14 @@ def cells_of(
     statistic: Statistic, where: Subset | None, dataset: Dataset, rules: CellRules
 ) -> NumberCells | None:
     """What the values of a statistic say about contributors; None if it is no table of real numbers."""
-    if dataset.secret is None or dataset.levels or not isinstance(statistic, CellNumbers | Extremes):
+    if dataset.secret is None or dataset.levels or not isinstance(statistic, CellNumbers | RankedCells):
         return None
     least = rules.least(dataset)
     people = people_where(where, dataset.public)
     inside = dataset if people.size == dataset.n else dataset.take(people)
     above = np.abs(np.asarray(inside.secret, dtype=np.float64) - (least or 0.0))
-    if isinstance(statistic, Extremes):
-        return _of_extremes(statistic, inside, least)
+    if isinstance(statistic, RankedCells):
+        return _of_ranked(statistic, inside, least)
     return _of_sums(statistic, inside, above, rules, bounded=least is not None)
 
 
@@ -316,11 +330,16 @@ def _of_sums(
     return NumberCells(contributors, first, rest, unit, dominated.astype(bool), bounded)
 
 
-def _of_extremes(statistic: Extremes, people: Dataset, least: float | None) -> NumberCells:
-    values = statistic.values(people)
-    half = values.size // 2
-    counts = np.bincount(np.concatenate(statistic.cells(people.public)), minlength=half)
+def _of_ranked(statistic: RankedCells, people: Dataset, least: float | None) -> NumberCells:
+    values, parts = statistic.values(people), statistic.parts
+    count = values.size // parts
+    cells, secret = statistic.cells(people.public), np.asarray(people.secret, dtype=np.float64)
+    contributors = np.tile(np.bincount(np.concatenate(cells), minlength=count).astype(np.float64), parts)
+    sharing = np.zeros(values.size)
+    for cell in (each + start for each in cells for start in range(0, values.size, count)):
+        sharing += np.bincount(cell, values[cell] == secret, minlength=values.size)
     first = np.abs(np.nan_to_num(values) - (least or 0.0))
     nothing, none = np.zeros(values.size), np.zeros(values.size, dtype=bool)
-    both = np.concatenate([counts, counts]).astype(np.float64)
-    return NumberCells(both, first, nothing, np.ones(values.size), none, least is not None, extreme=True)
+    kind: Literal["extremes", "medians"] = "extremes" if isinstance(statistic, Extremes) else "medians"
+    unit, bounded = np.ones(values.size), least is not None
+    return NumberCells(contributors, first, nothing, unit, none, bounded, kind, sharing)

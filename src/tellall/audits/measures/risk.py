@@ -14,7 +14,8 @@ from tellall.attack.baselines import ACCEPTED, Baseline, typical
 from tellall.attack.baselines import baselines as all_baselines
 from tellall.attack.reconstruct.attack import Reconstruction
 from tellall.attack.secret import Code, Secret
-from tellall.audits.measures.chance_intervals import CHANCE, NORMAL, Luck, gain_interval, luck
+from tellall.audits.measures.chance_intervals import CHANCE, EXPLAINED, NORMAL, Luck, gain_interval, luck
+from tellall.audits.measures.revealing_cells import USUAL_RULES
 from tellall.core.amounts import amount, digits, percent, points, signed
 from tellall.core.checks import whole
 from tellall.core.errors import invalid
@@ -66,7 +67,9 @@ class Risk(InNotebook):
     _narrowest: Array  # for a real secret the half-width of the narrowest baseline's interval
     _baseline_off: Mapping[str, Array]
     _proved: npt.NDArray[np.str_]  # "alone", "group", "known" (alone, but known anyway) or ""
+    _few: Mask  # proved as a group by a cell of fewer people than rules allow, and not known anyway
     _fitted_off: Array | None = None  # how far an ordinary fit to everybody is off
+    _trusted: bool = False
     contradicted: bool = False  # a proof that the truth contradicts: the release is about other people
     ways: int = 1
     tried: int = 1
@@ -168,24 +171,47 @@ class Risk(InNotebook):
 
     def _surer(self, level: float) -> Mask:
         """Who is guessed with this confidence and odds, known anyway or not."""
+        return np.asarray((self._confidence >= level) & self._moved(_ODDS))
+
+    def _moved(self, times: float) -> Mask:
+        """Whose odds the attack puts at so many times the strongest baseline's, or more."""
         chance = np.minimum(self._confidence, 1 - 1e-15)
         odds, usual = chance / (1 - chance), self._expected / (1 - self._expected)
-        return np.asarray((self._confidence >= level) & (odds >= _ODDS * usual))
+        return np.asarray(odds >= times * usual)
 
     @cached_property
     def luck(self) -> Luck:
-        """How often the sure guesses are right, and how often luck would make them so."""
+        """How often guesses are right about those whom the attack moves, and how often luck would make them.
+
+        These are the people whose odds it puts at three times the strongest baseline's, however sure it is of
+        them: the sure ones alone are often too few to tell. For a real secret they are the sure ones.
+        """
         sure = self.sure()
-        right = int((self.right & sure).sum())
-        expected = np.sort(self._expected[sure])  # summed the same in whatever order people are
-        return Luck(int(sure.sum()), right, float(expected.sum()), luck(expected, right))
+        moved = self._moved(_ODDS) if self.secret.levels else sure
+        parts = []
+        for some in (sure, moved):
+            expected = np.sort(self._expected[some])  # summed the same in whatever order people are
+            parts.append((int(some.sum()), int((self.right & some).sum()), expected))
+        (number, right, expected), (most, most_right, law) = parts
+        chance = luck(law, most_right)
+        return Luck(number, right, float(expected.sum()), chance, most, most_right, float(law.sum()))
 
     def exposed_people(self, level: float = LEVELS[0]) -> Mask:
-        """Who is exposed: guessed right and surely, beyond luck, and not proved as a group."""
-        sure = self.sure(level)
+        """Who is exposed: guessed right and surely, beyond luck, and not proved as a group.
+
+        Where luck explains what the attack moves, only those count whose odds a posterior that passed its own
+        checks multiplies so much that luck does it to anybody in one of a hundred such releases.
+
+        Notes
+        -----
+        The odds of a guess against a baseline are at most multiplied by what the release says for it. If the
+        guess is wrong, it says K times as much for it with a chance of at most 1/K. Of n people that happens
+        to none with a chance of 0.99 if K = 100 n.
+        """
+        learnt = self.right & self.sure(level) & (self._proved != "group")
         if self.luck.explained:
-            return np.zeros(self.n, dtype=bool)
-        return np.asarray(self.right & sure & (self._proved != "group"))
+            learnt &= self._trusted & self._moved(self.n / EXPLAINED)
+        return np.asarray(learnt)
 
     @property
     def exposed(self) -> int:
@@ -217,9 +243,22 @@ class Risk(InNotebook):
         return self._by_value(self._proved == "group")
 
     @property
+    def proved_few_by_value(self) -> dict[str, int]:
+        """Of those proved as a group, the people in cells of too few, by the value of their secret.
+
+        Whoever is known anyway is not among them.
+        """
+        return self._by_value(self._few)
+
+    @property
+    def learnt(self) -> Mask:
+        """Whose own record is given away: proved alone, or in a cell of too few, or exposed."""
+        return np.asarray((self._proved == "alone") | self._few | self.exposed_people())
+
+    @property
     def learnt_by_value(self) -> dict[str, int]:
-        """The people who are proved alone or exposed at confidence 0.95, by the value of their secret."""
-        return self._by_value((self._proved == "alone") | self.exposed_people())
+        """The people whose own record is given away, by the value of their secret."""
+        return self._by_value(self.learnt)
 
     @property
     def known_by_value(self) -> dict[str, int]:
@@ -363,17 +402,22 @@ def score(
 
 
 def risks_of(
-    attack: Reconstruction, truth: npt.NDArray[np.generic], baselines: Sequence[Baseline], judged: IntArray
+    attack: Reconstruction,
+    truth: npt.NDArray[np.generic],
+    baselines: Sequence[Baseline],
+    judged: IntArray,
+    least: int = USUAL_RULES.threshold,
 ) -> tuple[Risk, ...]:
     """The risk for each way of guessing; ``judged`` are the people by index, ``truth`` is their secret.
 
+    Cells of fewer people than ``least`` give each of them away if all are alike.
     There is one way for bits and categories. There are two for real numbers: to believe what the attack says
     about its errors (`_believing`), and to take its estimate for everybody.
     """
     off = {baseline.name: attack.secret.error(baseline.guess, truth) for baseline in baselines}
     strongest = min(off, key=lambda name: float(off[name].mean()))
     if attack.secret.levels:
-        return (_risk_of_codes(attack, truth, baselines, judged, off, strongest),)
+        return (_risk_of_codes(attack, truth, baselines, judged, least, off, strongest),)
     usual = next(baseline for baseline in baselines if baseline.name == strongest)
     widths = {one.name: one.width for one in baselines if one.width is not None}
     fitted = [one.in_sample for one in baselines if one.in_sample is not None]
@@ -398,6 +442,7 @@ def risks_of(
             _narrowest=np.min(list(widths.values()), axis=0),
             _baseline_off=off,
             _proved=np.full(truth.size, ""),
+            _few=np.zeros(truth.size, dtype=bool),
             _fitted_off=attack.secret.error(fitted[0], truth) if fitted else None,
             ways=len(ways),
         )
@@ -420,6 +465,7 @@ def _risk_of_codes(
     truth: npt.NDArray[np.generic],
     baselines: Sequence[Baseline],
     judged: IntArray,
+    least: int,
     off: Mapping[str, Array],
     strongest: str,
 ) -> Risk:
@@ -429,9 +475,9 @@ def _risk_of_codes(
     if not own and np.abs(attack.estimate[judged] - attack.prior).max() < _NOTHING_LEARNT:
         usual = typical(truth, attack.secret)
         guess, confidence = usual.guess, usual.chance_of(usual.guess)
-    proved = np.full(truth.size, "")
+    proved, few = np.full(truth.size, ""), np.zeros(truth.size, dtype=bool)
     if isinstance(attack.secret, Code):
-        proved = _proofs(attack, attack.secret)[judged]
+        proved, few = (each[judged] for each in _proofs(attack, attack.secret, least))
     contradicted = bool(((proved != "") & (guess != truth)).any())
     expected = np.max([baseline.chance_of(guess) for baseline in baselines], axis=0)
     proved = np.where((proved == "alone") & (expected >= _KNOWN), "known", proved)
@@ -451,7 +497,9 @@ def _risk_of_codes(
         _narrowest=np.zeros(0),
         _baseline_off=off,
         _proved=np.full(truth.size, "") if contradicted else proved,
+        _few=few & (expected < _KNOWN) & (not contradicted),
         _fitted_off=attack.secret.error(fitted[0], truth) if fitted else None,
+        _trusted=attack.status.word == "trusted",
         contradicted=contradicted,
     )
 
@@ -483,8 +531,10 @@ def _chance_within(baseline: Baseline, guess: Array, half: Array) -> Array:
     return np.asarray(np.clip(ndtr(high) - ndtr(low), 0.001, 0.999))
 
 
-def _proofs(attack: Reconstruction, secret: Code) -> npt.NDArray[np.str_]:
+def _proofs(attack: Reconstruction, secret: Code, least: int) -> tuple[npt.NDArray[np.str_], Mask]:
     """For each person "group" if one cell of two or more people, all alike, proves them; or "alone", or "".
+
+    Also who is proved by such a cell of fewer than ``least`` people.
 
     Notes
     -----
@@ -493,15 +543,17 @@ def _proofs(attack: Reconstruction, secret: Code) -> npt.NDArray[np.str_]:
     """
     proved = attack.proved
     if not proved.any():
-        return np.where(proved, "alone", "")
+        return np.full(proved.size, ""), proved
     evidence, certain = attack.evidence, attack.evidence.certain
     operator, size = certain.operator, evidence.system.size
     net, reach = operator @ size, operator.squared() @ size
     up, cell = net > 0, (np.abs(np.abs(net) - reach) < 0.5) & (reach >= 2)
-    least, most = np.where(up, certain.low, -certain.high), np.where(up, certain.high, -certain.low)
-    alike = cell & secret.settles(least > reach - 1, most < 1)
+    lower, upper = np.where(up, certain.low, -certain.high), np.where(up, certain.high, -certain.low)
+    alike = cell & secret.settles(lower > reach - 1, upper < 1)
     alike[certain.low.size - (len(evidence.groups) if evidence.values > 1 else 0) :] = False
-    turned = np.where(alike, np.sign(net), 0.0)
-    touched = np.abs(operator.T @ turned).reshape(evidence.values, -1) > 0.5
-    group = np.asarray(touched.any(axis=0))[evidence.groups.index]
-    return np.where(proved, np.where(group, "group", "alone"), "")
+
+    def inside(cells: Mask) -> Mask:
+        touched = np.abs(operator.T @ np.where(cells, np.sign(net), 0.0)).reshape(evidence.values, -1) > 0.5
+        return proved & np.asarray(touched.any(axis=0))[evidence.groups.index]
+
+    return np.where(proved, np.where(inside(alike), "group", "alone"), ""), inside(alike & (reach < least))

@@ -397,10 +397,8 @@ def _with_numbers(indicators: Any, public: Public, secret: Secret) -> Any:
     scaled = [((each - each.mean()) / (each.std() or 1.0))[:, None] for each in numbers]
     if not scaled:
         return indicators
-    beside = np.hstack(scaled)
-    if issparse(indicators):
-        return hstack([indicators, csr_array(beside)], format="csr")
-    return np.hstack([indicators, beside])
+    parts: list[Any] = [indicators, np.hstack(scaled)]
+    return csr_array(hstack(parts)) if issparse(indicators) else np.hstack(parts)
 
 
 def _tree(n: int, kind: str) -> Any:

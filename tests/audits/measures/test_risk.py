@@ -271,8 +271,9 @@ def test_what_a_checked_posterior_says_overwhelmingly_counts_whatever_luck_expla
 
 def test_small_cells_of_people_all_alike_give_each_of_them_away():
     """Of twelve alike in a cell nobody is given away, of three each is, unless a baseline knows them."""
-    columns = np.repeat([0, 1, 2], [12, 60, 3])
-    secret = np.r_[np.ones(12), np.arange(60) % 3 == 0, np.ones(3)].astype(int)
+    columns = np.repeat(range(6), [40, 40, 12, 40, 3, 40])
+    mixed = [np.arange(40) < ones for ones in (10, 30, 36, 4)]
+    secret = np.concatenate([*mixed[:2], np.ones(12), mixed[2], np.ones(3), mixed[3]]).astype(int)
     people = ta.Dataset.from_arrays(columns[:, None], secret)
     release = ta.publish(people, ta.Marginals(2))
     risk = ta.score(ta.reconstruct(release, people.public), people.secret)

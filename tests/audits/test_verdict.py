@@ -178,6 +178,14 @@ def test_people_are_counted_up_to_the_limit_or_not_at_all():
         assert judge([("release", row)], Limits(0.05, None, ("1",))).word == "pass"
 
 
+def test_a_sure_gain_whose_confidences_failed_a_rehearsal_is_no_pass():
+    """They are scaled down then, so that nobody is sure; a high limit alone would pass it."""
+    failed = Status("uncalibrated", "scaled", ("failed-rehearsal",))
+    for low, word in ((0.3, "review"), (-0.1, "pass")):
+        row = outcome(0.4, low, 0.5, status=failed)
+        assert judge([("release", row)], Limits(0.9, 0, ("1",))).word == word
+
+
 def test_what_was_not_attacked_is_no_pass():
     passed = outcome(0.01, 0.0, 0.02)
     assert judge([], LIMITS).word == "review"

@@ -355,10 +355,14 @@ def _gains(found: Outcome, limits: Limits) -> bool:
 
 
 def _harmless_doubt(found: Outcome, limits: Limits) -> bool:
-    """Whether confidences that may be off do not matter, since nobody is sure beyond luck."""
+    """Whether confidences that may be off do not matter: nobody is sure beyond luck, and no gain is sure.
+
+    Confidences that failed a rehearsal are scaled down, so that a strong attack may be sure of nobody.
+    """
     tested = bool(found.status.why) and _TESTED.issuperset(found.status.why)
     idle = not found.luck.sure or found.luck.explained
-    return tested and idle and found.share_gained[2] <= limits.advantage
+    _, low, high = found.share_gained
+    return tested and idle and low <= 0 and high <= limits.advantage
 
 
 def judge(

@@ -178,7 +178,8 @@ def test_the_document_keeps_its_schema_and_the_page_has_every_area(done):
     }
     for words, told in lines.items():
         assert words in Tags.of(render(read_audit({**document, "areas": told}))).text
-    assert "3 of 5 areas" not in done.verdict.sentence
+    assert "2 of 5 areas" not in done.verdict.sentence
+    assert "given away in 3 of 5 areas" in done.verdict.sentence
     assert any("2 of 5 areas, with 3 people" in line for line in document["not_tested"])
 
 

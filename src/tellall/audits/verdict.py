@@ -57,6 +57,7 @@ _FIT = (
 Word = Literal["pass", "review", "fail"]
 _NOT_PROOF = "That these attacks fail does not prove that every attack would."
 _BELOW = -0.02  # an attack surely worse by more than an ordinary guess is no answer about the release
+_PEOPLE = ("people-proved", "people-exposed", "small-cells-alike")
 _TESTED = {"linearised", "failed-rehearsal"}  # doubts about confidences that do not matter if nobody is sure
 
 
@@ -239,18 +240,17 @@ def _judge_found(name: str, found: Outcome, limits: Limits, strongest: bool) -> 
 
 def _decided(name: str, found: Outcome, limits: Limits, strongest: bool) -> Verdict:
     """The verdict on what one attack found out, without remarks."""
-    proved, exposed = limits.count(found.proved_alone), limits.count(found.exposed[f"{LEVELS[0]:g}"])
     reasons = tuple(_failing(name, found, limits)) or tuple(_to_review(name, found, limits, strongest))
     if not reasons:
         return Verdict(f"{_passed(name, found, limits)} {_NOT_PROOF}")
-    people = f" With a sensitive value: {_people_learnt(proved, exposed)}" if proved or exposed else ""
-    told = reasons[0].code in ("people-proved", "people-exposed")  # its sentence has them
-    return Verdict(f"{reasons[0].sentence}{'' if told else people}", reasons)
+    people = _people_learnt(*_counts_learnt(found, limits))
+    told = not people or reasons[0].code in _PEOPLE  # its sentence has them
+    return Verdict(reasons[0].sentence + ("" if told else f" With a sensitive value: {people}."), reasons)
 
 
 def _failing(name: str, found: Outcome, limits: Limits) -> Iterator[Reason]:
     """Why an attack fails."""
-    proved, exposed = limits.count(found.proved_alone), limits.count(found.exposed[f"{LEVELS[0]:g}"])
+    proved, exposed, few = counted_people = _counts_learnt(found, limits)
     if found.share_gained[1] > limits.advantage:
         said = f"{_gain(name, found)} The limit is {_in_100(limits.advantage, found.real)}."
         yield Reason("advantage-above-limit", said, name)
@@ -259,9 +259,9 @@ def _failing(name: str, found: Outcome, limits: Limits) -> Iterator[Reason]:
     limit = f"The limit is {limits.exposed:,}."
     if proved or exposed:
         said = f"From “{name}” an outsider learns the sensitive value of single people: "
-        said += f"{_people_learnt(proved, exposed)} {limit}"
+        said += f"{_people_learnt(*counted_people)}. {limit}"
         yield Reason("people-proved" if proved else "people-exposed", said, name)
-    if few := limits.count(found.proved_few):
+    if few:
         said = (
             f"“{name}” shows a sensitive value of {count_of(few, 'person', 'people')} in small cells: "
             f"everybody in the cell has it. {limit}"
@@ -451,7 +451,7 @@ def _together(found: Outcome, limits: Limits, sensitive: Mapping[str, float]) ->
     own = limits.count(found.proved_alone), limits.count(found.exposed[f"{LEVELS[0]:g}"])
     if proved <= own[0] and exposed <= own[1]:
         return ""
-    return f"Over all attacks, with a sensitive value: {_people_learnt(proved, exposed)}"
+    return f"Over all attacks, with a sensitive value: {_people_learnt(proved, exposed)}."
 
 
 def _weight(found: Outcome, limits: Limits) -> tuple[float, float]:
@@ -493,10 +493,19 @@ def _what_is_counted(found: Outcome) -> str:
     return "the rest" if _has_fit(found) else "that"
 
 
-def _people_learnt(proved: float, exposed: float) -> str:
+def _counts_learnt(found: Outcome, limits: Limits) -> tuple[float, float, float]:
+    """How many people with a sensitive value are proved alone, exposed, and in small cells all alike."""
+    parts = (found.proved_alone, found.exposed[f"{LEVELS[0]:g}"], found.proved_few)
+    proved, exposed, few = map(limits.count, parts)
+    return proved, exposed, few
+
+
+def _people_learnt(proved: float, exposed: float, few: float = 0) -> str:
+    """The people learnt in words; empty if there are none."""
     parts = [f"{count_of(proved, 'person', 'people')} proved by arithmetic" if proved else ""]
     parts.append(f"{count_of(exposed, 'person', 'people')} exposed with 95 % confidence" if exposed else "")
-    return f"{', '.join(filter(None, parts))}."
+    parts.append(f"{count_of(few, 'person', 'people')} in small cells of people all alike" if few else "")
+    return ", ".join(filter(None, parts))
 
 
 def _doubt(name: str, found: Outcome, below: bool) -> str:

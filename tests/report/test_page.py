@@ -1,8 +1,10 @@
 import json
 import re
+from html import escape
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -333,3 +335,34 @@ def test_a_browser_has_nothing_to_say_and_nothing_to_ask(audit, tmp_path, scheme
     assert "alert('x')" in shown
     assert "What each protection bought" in shown
     fits_a_telephone(path)
+
+
+def test_the_first_table_about_outputs_says_what_each_is_and_the_rest_is_folded(tmp_path):
+    rng = np.random.default_rng(5)
+    frame = pd.DataFrame(
+        {
+            "sex": rng.choice(["f", "m"], 300),
+            "area": rng.choice(list("abc"), 300),
+            "pay": rng.normal(30, 5, 300).round(1),
+            "ill": rng.choice(["no", "yes"], 300),
+        }
+    )
+    people = ta.Dataset.from_frame(frame, secret="ill")
+    outputs = [pd.crosstab(frame[by], frame.ill) for by in ("sex", "area")]
+    folder = ta.recognise([*outputs, frame.groupby("sex").pay.mean().round(3).to_frame("pay")], people)
+    document = ta.audit(folder.people(people), folder).content
+    table, folded = release_blocks(document)
+    assert table.head == ("output", "verdict", "what decided", "what it is", "cells that agree")
+    assert [line.whole for line in table.lines] == [False, False, False, True]
+    assert "takes no part" in table.lines[2].cells
+    assert folded.kind == "folded"
+    page = render(document)
+    assert '<details class="fold">\n<summary><h2 id="works">' in page
+    assert page.index("counts of ill by area") < page.index("The numbers of every attack")
+
+
+def test_each_reason_says_what_to_look_at_beside_the_verdict(audit):
+    page = render(audit.content)
+    assert audit.verdict.reasons
+    for reason in audit.verdict.reasons:
+        assert escape(reason.look_at) in page

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from tellall.audits.changes import price
 from tellall.audits.document import AuditDocument
 from tellall.audits.measures.counts import add_counts
 from tellall.audits.union import Overall
 from tellall.audits.verdict import Answer
 from tellall.core.amounts import count_of, counted
-from tellall.report.kit.blocks import Badge, Block, Box, Line, Listing, Tile, Tiles
-from tellall.report.release_rows import advantage_words, counted_heads, release_rows
+from tellall.report.found_outputs import output_table
+from tellall.report.kit.blocks import Badge, Block, Box, Folded, Line, Listing, Terms, Tile, Tiles
+from tellall.report.release_rows import ReleaseRow, advantage_words, counted_heads, release_rows
 
-__all__ = ["answer_blocks", "change_tile", "hurt_tile", "release_blocks", "verdict_answer"]
+__all__ = ["answer_blocks", "change_tile", "hurt_tile", "release_blocks", "verdict_answer", "why_blocks"]
 
+_FEW_ROWS = 8  # in a table, beyond which sets of releases are folded away
 _MAY = {
     "pass": "Pass: within the limits",
     "review": "Review: a person decides",
@@ -21,8 +25,15 @@ _MAY = {
 
 
 def answer_blocks(document: AuditDocument) -> list[Block]:
-    """The verdict, what to change, who would be hurt."""
-    return [Box(verdict_answer(document), large=True), Tiles((change_tile(document), hurt_tile(document)))]
+    """The verdict, why and what to look at, what to change, who would be hurt."""
+    tiles = Tiles((change_tile(document), hurt_tile(document)))
+    return [Box(verdict_answer(document), large=True), *why_blocks(document), tiles]
+
+
+def why_blocks(document: AuditDocument) -> list[Block]:
+    """Each reason in a few words, and what to look at; nothing where it passes."""
+    why = {one.decided: one.look_at for one in document.verdict.reasons}
+    return [Terms([(f"{word[:1].upper()}{word[1:]}", look) for word, look in why.items()])] if why else []
 
 
 def verdict_answer(document: AuditDocument) -> Answer:
@@ -109,9 +120,29 @@ def _most_hurt(document: AuditDocument) -> str:
 
 
 def release_blocks(document: AuditDocument) -> list[Block]:
-    """The verdict on each release and on all of them, with the numbers that decide it."""
-    if not document.findings:
-        return []
+    """The verdict on each release and on all of them, with the numbers that decide it.
+
+    Of outputs that exist there is first a line each: what it is, and what decided. Of many releases those
+    that were attacked together are folded away.
+    """
+    rows = release_rows(document)
+    if not rows:
+        return list(output_table(document, rows))
+    if document.outputs:
+        return [
+            *output_table(document, rows),
+            Folded("The numbers of every attack", (_numbers(document, rows),)),
+        ]
+    together = [row for row in rows if row.together]
+    if len(rows) <= _FEW_ROWS or not together:
+        return [_numbers(document, rows)]
+    alone = [row for row in rows if not row.together]
+    summary = f"{count_of(len(together), 'set')} of releases, attacked together"
+    return [_numbers(document, alone), Folded(summary, (_numbers(document, together),))]
+
+
+def _numbers(document: AuditDocument, rows: Sequence[ReleaseRow]) -> Listing:
+    """The numbers that decide, a line for each release or set of releases."""
     real = document.real
     head = ["release", "verdict", "off by" if real else "right", "baseline", "advantage [95 %]"]
     lines = [
@@ -127,8 +158,8 @@ def release_blocks(document: AuditDocument) -> list[Block]:
             ),
             whole=row.whole,
         )
-        for row in release_rows(document)
+        for row in rows
     ]
     caption = f"Of {document.data.people:,} people. {advantage_words(document)}"
     left = ("verdict", "what decided")
-    return [Listing("Releases", (*head, *counted_heads(real), "what decided"), lines, caption, left)]
+    return Listing("Releases", (*head, *counted_heads(real), "what decided"), lines, caption, left)

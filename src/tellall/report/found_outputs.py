@@ -7,12 +7,18 @@ from collections.abc import Iterator, Sequence
 
 from tellall.audits.document import AuditDocument
 from tellall.core.amounts import count_of
+from tellall.core.reasons import WORDS
 from tellall.core.text import one_line
 from tellall.outputs.output_folder import RecognisedOutput
-from tellall.report.kit.blocks import Block, Bullets, Folded, Line, Listing
+from tellall.report.kit.blocks import Badge, Block, Bullets, Folded, Line, Listing
+from tellall.report.release_rows import ReleaseRow
 
-__all__ = ["agreement", "output_blocks", "output_lines", "state_of", "words_of"]
+__all__ = ["agreement", "output_blocks", "output_lines", "output_table", "state_of", "words_of"]
 
+_AGREES = (
+    "Each was recognised by computing it again from the people. That numbers agree does not prove that they "
+    "were made so."
+)
 _SIGNS = {"read": "+", "apart": "-", "open": "?"}
 
 
@@ -35,18 +41,39 @@ def output_lines(records: Sequence[RecognisedOutput]) -> Iterator[str]:
     yield f"{said}."
 
 
-def output_blocks(document: AuditDocument) -> Iterator[Block]:
-    """The outputs in a table, and each as it was printed; nothing if there are none."""
+def output_table(document: AuditDocument, rows: Sequence[ReleaseRow]) -> Iterator[Block]:
+    """The outputs in a table: the verdict on each, what decided, and what it is; nothing without outputs."""
     if not document.outputs:
         return
+    computed = any(
+        one.agrees[1] for one in document.outputs
+    )  # what ACRO recorded is read, not computed again
+    lines = [
+        Line(one.id, (*_verdict_on(one, rows), words_of(one), *([agreement(one)] if computed else [])))
+        for one in document.outputs
+    ]
+    empty = ("", "") if computed else ("",)
+    lines += [Line(row.name, (Badge(row.word), row.decided, *empty), whole=True) for row in rows if row.whole]
     yield Listing(
         "Outputs as they were found",
-        ("output", "what its numbers agree with", "cells that agree"),
-        [Line(str(one.source), (words_of(one), agreement(one))) for one in document.outputs],
-        "Each was recognised by computing it again from the people. That numbers agree does not prove that "
-        "they were made so.",
-        left=("what its numbers agree with",),
+        ("output", "verdict", "what decided", "what it is", *(["cells that agree"] if computed else [])),
+        lines,
+        _AGREES if computed else "",
+        left=("verdict", "what decided", "what it is"),
     )
+
+
+def _verdict_on(one: RecognisedOutput, rows: Sequence[ReleaseRow]) -> tuple[Badge | str, str]:
+    """The worst verdict on what was made of an output, and what decided; a dash if it takes no part."""
+    own = [row for row in rows if not row.together and f"{row.name},".startswith(f"{one.id},")]
+    if not own:
+        return "–", "takes no part" if one.about_secret is False else "not attacked"
+    worst = max(own, key=lambda row: WORDS.index(row.word))
+    return Badge(worst.word), worst.decided
+
+
+def output_blocks(document: AuditDocument) -> Iterator[Block]:
+    """What outputs may be that are not checked."""
     unclear = [one for one in document.outputs if one.meanings]
     if unclear:
         said = [f"{one.source}: {each.number}. {each.sentence}" for one in unclear for each in one.meanings]

@@ -50,7 +50,8 @@ class ReleaseRow:
     """One release, or set of releases, in words: what a table shows about it.
 
     ``sensitive`` counts the people with a sensitive value who are proved alone or exposed. With several
-    decoders, each number of people is the largest that any of them finds. ``whole``: the row is about all.
+    decoders, each number of people is the largest that any of them finds. ``together``: the row is about a
+    set of several. ``whole``: it is about all sets.
     """
 
     name: str
@@ -64,6 +65,7 @@ class ReleaseRow:
     exposed: str = _NOTHING
     sensitive: str = _NOTHING
     whole: bool = False
+    together: bool = False
 
     def counted(self, real: bool) -> tuple[str, ...]:
         """The numbers of people, in the order of `counted_heads`."""
@@ -108,7 +110,7 @@ def _in_all(document: AuditDocument) -> list[ReleaseRow]:
 def _row(finding: FindingDocument) -> ReleaseRow:
     verdict, found = finding.verdict, finding.summary
     if found is None:
-        return ReleaseRow(finding.name, verdict.word, verdict.decided)
+        return ReleaseRow(finding.name, verdict.word, verdict.decided, together=_is_set(finding))
     real, draws = found.real, found.draws
     return ReleaseRow(
         f"{finding.name} (mean of {draws} draws)" if draws > 1 else finding.name,
@@ -121,7 +123,13 @@ def _row(finding: FindingDocument) -> ReleaseRow:
         group=_count(finding.proved_group),
         exposed=counted(max(one.exposed for one in finding.decoders)),
         sensitive=counted(_learnt(finding)),
+        together=_is_set(finding),
     )
+
+
+def _is_set(finding: FindingDocument) -> bool:
+    """Whether it is about several releases."""
+    return finding.role == "together"
 
 
 def _learnt(finding: FindingDocument) -> float:

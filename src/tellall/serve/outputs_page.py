@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from starlette.requests import Request
@@ -34,11 +34,8 @@ def outputs(site: Site, request: Request, error: str = "") -> Response:
     given = case.given
     if not given.text:
         return site.to(request, case, "columns")
-    found, state = given.found, site.runs.state(case)
-    ours = state is not None and state.get("task") == "recognise" and state["version"] == case.version
-    if given.listed and found is None and not ours:
-        site.runs.start(case, "recognise")
-        state, ours = site.runs.state(case), True
+    found = given.found
+    state, ours = _looked_at(site, case, found)
     running = ours and state is not None and state["state"] == "running"
     usable = [
         (at, look.name)
@@ -56,17 +53,42 @@ def outputs(site: Site, request: Request, error: str = "") -> Response:
         added=[str(one["name"]) for one in given.added],
         columns=usable,
         kinds=KINDS,
-        counted=[(word, sum(card["word"] == word for card in cards)) for word in _WORDS.values()],
+        counted=_counted(cards),
         unfold=len(cards) <= _MOST_OPEN,
         ready=bool(given.added) or any(card["word"] == "attacked" for card in cards) or bool(found),
         progress=views.progress_view(state) if running and state else None,
         seen="" if state is None else views.seen_of(case, state),
-        failed=state["error"] if ours and state and state["state"] == "failed" else "",
+        failed=_failure(state) if ours else "",
         endings=ENDINGS_OF_OUTPUTS,
         most=LARGEST_FILE // 2**20,
         version=case.version,
         error=error,
     )
+
+
+def _looked_at(site: Site, case: Case, found: Sequence[RecognisedOutput] | None) -> tuple[Plain | None, bool]:
+    """How far the work is, and whether it is that of finding out what outputs are; it is begun if need be."""
+    state = site.runs.state(case)
+    ours = state is not None and state.get("task") == "recognise" and state["version"] == case.version
+    if case.given.listed and found is None and not ours:
+        site.runs.start(case, "recognise")
+        return site.runs.state(case), True
+    return state, ours
+
+
+def _failure(state: Plain | None) -> str:
+    """Why it failed; empty if it did not."""
+    return state["error"] if state is not None and state["state"] == "failed" else ""
+
+
+def _counted(cards: Sequence[Plain]) -> list[tuple[str, str]]:
+    """How many outputs are attacked, take no part, or are not checked, each with its word."""
+    found = []
+    for word in _WORDS.values():
+        count = sum(card["word"] == word for card in cards)
+        said = "take no part" if count > 1 and word == _WORDS["apart"] else word
+        found += [(word, f"{count:,} {said}")] if count else []
+    return found
 
 
 _WORDS = {"read": "attacked", "apart": "takes no part", "open": "not checked"}

@@ -13,7 +13,7 @@ from tellall.core.errors import TellallError, invalid
 from tellall.report.areas_page import area_funnel
 from tellall.report.audit_page import SECTIONS
 from tellall.report.causes import remedy_box, tried_blocks
-from tellall.report.first_screen import verdict_answer
+from tellall.report.first_screen import verdict_answer, why_blocks
 from tellall.report.kit.blocks import sections_of
 from tellall.serve import cell_sizes as cells
 from tellall.serve import edits, views
@@ -65,6 +65,7 @@ def verdict(site: Site, request: Request) -> Response:
         document=document,
         sections={} if document is None else _by_id(document),
         answer=None if document is None else replace(verdict_answer(document), about=""),
+        why=[] if document is None else why_blocks(document),
         headline=[] if document is None else views.headline(document),
         compared=[] if document is None else views.compared(case.last_audit, document),
         funnel=None if document is None else area_funnel(document),

@@ -216,18 +216,24 @@ Block = (
 class Section(Generic[_Found]):
     """A part of a page: its place in links, its heading, and the function that makes its blocks.
 
-    A section without blocks is not shown. One without a title has no heading and is not in the contents.
+    A section without blocks is not shown. One without a title has no heading and is not in the contents. One
+    that is folded shows what it has once its heading is clicked on.
     """
 
     id: str
     title: str
     blocks: Callable[[_Found], Iterable[Block]]
+    folded: bool = False
 
 
 def sections_of(sections: Sequence[Section[_Found]], found: _Found) -> list[Plain]:
     """The sections of a result that have something to show, as the template needs them."""
     made = [(one, list(one.blocks(found))) for one in sections]
-    return [{"id": one.id, "title": one.title, "blocks": blocks} for one, blocks in made if blocks]
+    return [
+        {"id": one.id, "title": one.title, "blocks": blocks, "folded": one.folded}
+        for one, blocks in made
+        if blocks
+    ]
 
 
 def render_blocks(

@@ -145,7 +145,7 @@ def follow(page: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["tutorial", "statistician", "geneticist", "acro"])
+@pytest.mark.parametrize("name", ["tutorial", "outputs", "statistician", "geneticist", "acro"])
 def test_a_page_can_be_followed_to_its_end(name, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     if name == "geneticist":

@@ -84,7 +84,7 @@ def test_from_people_and_outputs_to_a_decision_in_under_fifteen_clicks(browser, 
         with page.expect_download() as numbers:
             page.click("#export-audit")
         audit = json.loads(Path(numbers.value.path()).read_text(encoding="utf-8"))
-        assert [one["read"] for one in audit["outputs"]] == [True, False, False, False]
+        assert [one["read"] for one in audit["outputs"]] == [True, True, False, False]
         assert audit["command"].startswith("tellall audit outputs --data clinic.csv --secret ill")
 
 

@@ -8,9 +8,10 @@ from typing import Annotated
 
 from tellall.core.records import MAYBE_WHOLE, Meaning
 
-__all__ = ["Counts", "People", "add_counts", "mean_count", "mean_counts", "sum_counts"]
+__all__ = ["SMALL", "Counts", "People", "add_counts", "mean_count", "mean_counts", "sum_counts"]
 
 People = Annotated[float, MAYBE_WHOLE, Meaning(unit="people", least=0)]
+SMALL = 10  # people from which a cell is not small, unless a plan or a policy says otherwise
 Counts = dict[str, People]  # by the value of their secret
 _PLACES = 9  # beyond these decimals a sum of means differs from the true one only by floating point
 

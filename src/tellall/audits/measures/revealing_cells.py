@@ -13,6 +13,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from tellall.audits.measures.counts import SMALL
 from tellall.core.checks import above_zero, is_number, share, whole
 from tellall.core.errors import invalid
 from tellall.core.reasons import KINDS, Reason
@@ -63,7 +64,7 @@ class CellRules:
     p: float = 10.0
     n: int = 1
     share: float = 0.85
-    threshold: int = 10
+    threshold: int = SMALL
     extremes: bool = False
     lower: float | None = None
     said: tuple[str, ...] = field(default=(), compare=False, repr=False)

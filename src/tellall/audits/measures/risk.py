@@ -15,7 +15,7 @@ from tellall.attack.baselines import baselines as all_baselines
 from tellall.attack.reconstruct.attack import Reconstruction
 from tellall.attack.secret import Code, Secret
 from tellall.audits.measures.chance_intervals import CHANCE, EXPLAINED, NORMAL, Luck, gain_interval, luck
-from tellall.audits.measures.revealing_cells import USUAL_RULES
+from tellall.audits.measures.counts import SMALL
 from tellall.core.amounts import amount, digits, percent, points, signed
 from tellall.core.checks import whole
 from tellall.core.errors import invalid
@@ -406,7 +406,7 @@ def risks_of(
     truth: npt.NDArray[np.generic],
     baselines: Sequence[Baseline],
     judged: IntArray,
-    least: int = USUAL_RULES.threshold,
+    least: int = SMALL,
 ) -> tuple[Risk, ...]:
     """The risk for each way of guessing; ``judged`` are the people by index, ``truth`` is their secret.
 

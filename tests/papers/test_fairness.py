@@ -66,6 +66,63 @@ def test_tails_that_draws_cannot_show_are_not_tried(tmp_path, number):
     assert all("was not tried" in one["ours"] for one in lemma["statements"])
 
 
+def statements(tmp_path, name, about):
+    return {one["what"]: one for one in page(tmp_path, name, about)["statements"]}
+
+
+def test_a_slip_in_a_proof_is_not_said_of_the_definitions(tmp_path):
+    """The sign in the proof of Lemma A.1 had made “wording” of Definitions 4 and 11."""
+    lemma = page(tmp_path, "linear-reconstruction", "Lemma A.1")
+    assert [one["verdict"] for one in lemma["statements"]] == ["holds", "wording"]
+    for number in ("Def. 4", "Def. 11"):
+        assert verdict(page(tmp_path, "linear-reconstruction", number), number) == "holds"
+
+
+def test_rates_without_constants_do_not_contradict_each_other(tmp_path):
+    """Ω̃ and Õ hide constants: a lower rate above an upper one at constant 1 is no fault of the paper's."""
+    found = page(tmp_path, "contingency-tables", "Table 1")
+    assert verdict(found, "Table 1") == "holds within our range"
+    (ours,) = (one for one in found["statements"] if "constant 1" in one["what"])
+    assert ours["verdict"] == "our own addition"
+    assert not ours["says"]
+
+
+def test_theorem_b_4_is_tried_over_all_pairs_as_it_is_worded():
+    from tellall.papers.linear_matrices import _sections
+
+    _, cases = _sections((16, 64), 0, np.random.default_rng(1))
+    repeated = dict(cases)["section"]["repeated"]
+    assert repeated[1] < 0.75 * repeated[0] < 0.5
+
+
+def test_case_2_of_lemma_4_14_has_its_counterexample_beside_it(tmp_path):
+    found = statements(tmp_path, "contingency-tables", "Lemma 4.14")["the mean of an exponential"]
+    assert "above in 20 of 20" in found["ours"]
+
+
+def test_the_bound_of_theorem_2_2_is_one_that_can_be_broken(tmp_path):
+    """It had allowed 6 to 10 of 10 people."""
+    found = statements(tmp_path, "linear-reconstruction", "Thm. 2.2")
+    words = found["LP decoding against Theorem 2.2 with our constants"]["tested"]
+    allowed = re.search(r"allows (\d+) wrong", words)
+    assert int(allowed.group(1)) < 3
+
+
+@pytest.mark.parametrize(
+    ("name", "key"),
+    [
+        ("linear-reconstruction", "recovered trees' error rates"),  # degenerate: no theorem covers them
+        ("linear-reconstruction", "attained"),  # the paper does not say that its bound is
+        ("contingency-tables", "table"),
+    ],
+)
+def test_what_the_paper_does_not_say_is_our_own(name, key):
+    from tellall.papers.reader import read_paper
+
+    (claim,) = (one for one in read_paper(name).claims if one.key == key)
+    assert (claim.paper, claim.kind) == ("", "")
+
+
 @pytest.fixture(scope="module")
 def second():
     """Figure 2 on the paper's smaller data set, or on patients where it is not here."""

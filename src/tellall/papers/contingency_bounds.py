@@ -148,7 +148,17 @@ def _directions(rng: Rng) -> Iterator[NamedCase]:
     people = 8 * 100 * math.log(100)
     kept = 100 * math.exp(-3 * people / 100 + people * math.log(1 + (math.e - 1) / 100))
     fine = abs(norm - closed) < 1e-9 < abs(norm - printed) and kept < 1 / people
-    yield "exponential", {"value": norm, "bound": printed, "kept": kept, "mended": fine}
+    d, draws = 8, 20
+    m = math.comb(d, 2)
+    asked = 8 * math.log(m)
+    people = math.ceil(m * asked) - 1  # the most people of Case 2
+    rows = [rng.choice([-1.0, 1.0], (people, d)) for _ in range(draws)]
+    i, j = np.triu_indices(d, 1)
+    seen = np.array([np.linalg.norm(one[:, i] * one[:, j], 2) ** 2 / m for one in rows])
+    words = {"tables": m, "people": people, "draws": draws, "asked": asked, "mean": people / m}
+    case_2 = {"above": int((seen >= asked).sum()), "seen": float(seen.min()), **words}
+    fine &= case_2["above"] > draws / people
+    yield "exponential", {"value": norm, "bound": printed, "kept": kept, "mended": fine, **case_2}
     tables, people_counts = (15, 100, 1000, 10_000), (20, 1000, 100_000)
     norms = [_largest_norm(m, n) / max(n / m, math.log(m)) for m in tables for n in people_counts]
     yield "largest", {"value": max(norms), "tables": Joined(tables), "people": Joined(people_counts)}
@@ -184,7 +194,7 @@ def _rest(rng: Rng) -> Iterator[NamedCase]:
     tables = math.comb(d, k)
     upper = math.sqrt(tables * k * math.log(d / k))
     plain, fair = math.sqrt(d**k) / upper, math.sqrt(d**k / math.factorial(k)) / upper
-    yield "table", {"value": plain, "bound": fair, "k": k, "d": d, "mended": plain > 1 > fair}
+    yield "table", {"value": plain, "bound": fair, "k": k, "d": d}
     # E|S| ≥ n/4 with |S| ≤ n: the least P(|S| > n/8) puts the rest at n/8
     least, first = (1 / 4 - 1 / 8) / (1 - 1 / 8), 8
     share = min((least - 1 / n) / (1 - 1 / n) for n in range(first, 10_000))  # grows with n

@@ -271,8 +271,7 @@ def privacy(quick: bool, rng: Rng, tell: Tell) -> Found:
     rate = next(row for row in table.rows if row.side == "lower" and row.guarantee == "(ε, δ)-private")
     least = general_noise(_PEOPLE, 20, 3, _EPS, _DEL)
     above = {"value": (ta.bounds.noisy_tables(20, 3, _EPS, _DEL).std or math.nan) / least, "least": least}
-    rates: dict[str, Any] = {"rate": rate, "paper_rate": rate.formula}
-    cases.append(("general", {"n": _PEOPLE, "d": 20, "k": 3, **words, **above, **rates}))
+    cases.append(("general", {"n": _PEOPLE, "d": 20, "k": 3, "rate": rate, **words, **above}))
     figure = Figure(
         "What privacy costs a cell, and what it must cost (k = 2)",
         f"All 2-way tables of d attributes, ε = {_EPS:g}, δ = {_DEL:g}, one row replaced. No "

@@ -113,7 +113,7 @@ def _restrictions(k: int) -> float:
 
 def _decoding(rng: Rng) -> Iterator[NamedCase]:
     """Theorem 2.2 with the constants of `ta.bounds.lp`; and how its printed share of errors is read."""
-    broken, tried, n, beta = 0, 4, 10, 0.05
+    broken, tried, n, beta, allowed = 0, 4, 10, 0.02, 0.0
     for _ in range(tried):
         operator, secret = equations("xor", coins(14, n, rng)), rng.integers(0, 2, n)
         matrix = operator.to_dense()
@@ -124,8 +124,9 @@ def _decoding(rng: Rng) -> Iterator[NamedCase]:
         some = rng.choice(m, int(0.8 * m * alpha**2 / 4), replace=False)
         error[some] = rng.normal(0, 100, some.size)
         most = ta.bounds.lp(m, n, beta, sigma, alpha=alpha, gamma=some.size / m).hamming
+        allowed = max(allowed, most)
         broken += int((lp(matrix, matrix @ secret + error) != secret).sum() > most)
-    yield "explicit", {"value": broken, "tried": tried}
+    yield "explicit", {"value": broken, "tried": tried, "n": n, "most": allowed}
 
 
 def _share_of_errors(rng: Rng) -> Iterator[NamedCase]:
@@ -219,7 +220,8 @@ def _losses(rng: Rng) -> Iterator[NamedCase]:
         for y in (0.0, 1.0):
             apart = _gradients(name, theta[0], x, y) - _gradients(name, theta[1], x, y)
             slope = max(slope, float((np.abs(apart) / np.abs(theta[0] - theta[1])).max()))
-        yield "lipschitz", {"value": slope, "bound": most, "name": name, "pairs": theta[0].size * x.size}
+        key = "slope of log-cosh" if name == "log-cosh" else "lipschitz"
+        yield key, {"value": slope, "bound": most, "name": name, "pairs": theta[0].size * x.size}
     column, pairs = rng.uniform(-1, 1, 60), rng.uniform(-6, 6, (200, 2, 1))
     first, second = (_gradients("logistic", pairs[:, side], column[None], 0.0).sum(axis=1) for side in (0, 1))
     slope = float((np.abs(first - second) / np.abs(pairs[:, 0, 0] - pairs[:, 1, 0])).max())

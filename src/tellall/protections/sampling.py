@@ -23,8 +23,8 @@ class SamplingLaw(Noise):
     Notes
     -----
     If K of n people have a property and N are kept, the published (n/N) H, with H hypergeometric, has mean K
-    and variance (n/N)² N (K/n)(1 − K/n)(n − N)/(n − 1), which for N = n/2 is K(n − K)/(n − 1)
-    (contingency-tables, Proposition B.1). ``std`` is its root at K = n/2. ``spread`` uses the posterior mean
+    and variance (n/N)² N (K/n)(1 − K/n)(n − N)/(n − 1), which for N = n/2, the sample of contingency-tables,
+    Proposition B.1, is K(n − K)/(n − 1). ``std`` is its root at K = n/2. ``spread`` uses the posterior mean
     n (H + 1)/(N + 2) in place of K, so that a published zero is not taken as certain, but at most the number
     of people the value is about (or the value, if larger). A published value is ``unit`` times a count.
     """

@@ -103,7 +103,7 @@ class Logistic(ScoreLoss):
     Notes
     -----
     The linear-reconstruction paper prints the reciprocal of ζ (E-LR-2), another sign of the loss (E-LR-7) and
-    a Lipschitz constant four times too large (E-LR-3).
+    a Lipschitz constant four times the least (E-LR-3).
     """
 
     steepest = 0.25

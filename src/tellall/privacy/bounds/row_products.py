@@ -125,8 +125,8 @@ def row_products(
 
     Notes
     -----
-    contingency-tables, Theorem 2.5, and linear-reconstruction, Theorem 3.9, on distinct index sets
-    (repeated ones are not products of distinct attributes, E-CT-4, and spoil the norm, E-LR-1). Single
+    contingency-tables, Theorem 2.5, and linear-reconstruction, Theorem 3.9, on ±1 rows and distinct index
+    sets (repeated ones are not products of distinct attributes, E-CT-4, and spoil the norm, E-LR-1). Single
     precision is enough: the entries are ±1 and the values of order √m. Each step takes two products of
     O(d^order n); no matrix is formed.
 

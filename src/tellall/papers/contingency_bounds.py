@@ -154,10 +154,11 @@ def _directions(rng: Rng) -> Iterator[NamedCase]:
     people = math.ceil(m * asked) - 1  # the most people of Case 2
     rows = [rng.choice([-1.0, 1.0], (people, d)) for _ in range(draws)]
     i, j = np.triu_indices(d, 1)
-    seen = np.array([np.linalg.norm(one[:, i] * one[:, j], 2) ** 2 / m for one in rows])
+    largest_of = [float(np.linalg.norm(one[:, i] * one[:, j], 2)) ** 2 / m for one in rows]
     words = {"tables": m, "people": people, "draws": draws, "asked": asked, "mean": people / m}
-    case_2 = {"above": int((seen >= asked).sum()), "seen": float(seen.min()), **words}
-    fine &= case_2["above"] > draws / people
+    above = sum(one >= asked for one in largest_of)
+    fine &= above > draws / people
+    case_2 = {"above": above, "seen": min(largest_of), **words}
     yield "exponential", {"value": norm, "bound": printed, "kept": kept, "mended": fine, **case_2}
     tables, people_counts = (15, 100, 1000, 10_000), (20, 1000, 100_000)
     norms = [_largest_norm(m, n) / max(n / m, math.log(m)) for m in tables for n in people_counts]

@@ -244,9 +244,10 @@ def _held(rates: Array, **words: Any) -> dict[str, Any]:
 def _recovery_figures(n: int, by_noise: dict[str, Array], by_sets: dict[str, Array]) -> Iterator[Figure]:
     over = f"n = {n} people, least squares with box and prior; means of {len(by_noise['xor'])} runs."
     share = Axis("share of bits right", low=0.5, high=1.0)
-    for names, what, unit, sets, counted in (
+    for names, theorems, what, unit, sets, counted in (
         (
             COUNTED,
+            "The theorems promise",
             "counts",
             "√n people",
             "pairs of attributes (or subsets of people)",
@@ -254,6 +255,7 @@ def _recovery_figures(n: int, by_noise: dict[str, Array], by_sets: dict[str, Arr
         ),
         (
             FITTED,
+            "The theorems, which do not speak of these trees, promise",
             "error rates and fitted models",
             "1/√n",
             "trees or columns (or products of two columns)",
@@ -262,7 +264,7 @@ def _recovery_figures(n: int, by_noise: dict[str, Array], by_sets: dict[str, Arr
     ):
         yield Figure(
             f"Bits recovered against noise: {what}",
-            f"{_SETS[names[0]]}n {sets}. The theorems promise all but a vanishing share to the left, and "
+            f"{_SETS[names[0]]}n {sets}. {theorems} all but a vanishing share to the left, and "
             f"nothing once the noise is of the order of the unit. {over}",
             Axis("standard deviation of the noise", unit=f"of {unit}", log=True),
             share,
@@ -426,8 +428,8 @@ def gross(effort: Effort, rng: Rng, tell: Tell) -> Found:
     figure = Figure(
         "Gross errors at random places",
         f"n = {n}, 4n values with noise {_BASE_NOISE:g}·√n; a share of them gets an error of standard "
-        "deviation 10n besides. LP decoding is the paper's, without a box, but for one line. Theorem 2.2 "
-        f"promises something of xor below γ = α²/4 only; a search finds α ≤ {alpha:.2f}: the upright line. "
+        "deviation 10n besides. LP decoding is the paper's, without a box, but for one line. Theorem 2.2, "
+        f"with our constants, speaks of γ below α²/4 only; a search finds α ≤ {alpha:.2f}: the upright line. "
         f"Means of {runs} runs.",
         Axis("share of values grossly wrong"),
         Axis("share of bits right", low=0.4, high=1.0),

@@ -123,8 +123,8 @@ def _sections(sizes: tuple[int, ...], searched: int, rng: Rng) -> tuple[Figure, 
         "How evenly images are spread: upper bounds on α",
         "n = d^1.5 people, pairs of different attributes. A is an α-Euclidean section if ‖A x‖₁ ≥ α √m ‖A x‖ "
         "for all x; every x bounds α from above. x is the least-squares fit of the values over attribute 1, "
-        "or the best of a search. For 0/1 products α falls towards 0 and with it the share of errors of which "
-        "Theorem 2.2 speaks, with our constants α²/4.",
+        "or the best of a search. For 0/1 products α falls towards 0 and with it the share of errors of "
+        "which Theorem 2.2 speaks, with our constants α²/4.",
         Axis("attributes d"),
         Axis("α at most", low=0.0, high=1.0),
         _lines(sizes, alphas),

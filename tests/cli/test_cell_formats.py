@@ -258,6 +258,12 @@ def test_wrong_sdmx_is_refused(tmp_path, old, new, said):
         ta.read_cells(tmp_path)
 
 
+def test_an_empty_first_line_is_not_a_hierarchy(tmp_path):
+    (tmp_path / "t.csv").write_text("\ntown,n\na,3\n")
+    with pytest.raises(ta.InvalidInput):
+        ta.read_cells(tmp_path, value="m")
+
+
 def test_the_code_list_of_sdmx_in_a_plain_table(tmp_path):
     (tmp_path / "t.csv").write_text("town,n,CONF_STATUS\na,3,A\nb,5,S\nc,6,F\nTotal,14,F\n")
     (table,) = ta.read_cells(tmp_path).tables

@@ -79,7 +79,7 @@ def is_level_table(head: str) -> bool:
 
 def _split(line: str) -> list[str]:
     separator = max(_SEPARATORS, key=line.count)
-    return [part.strip() for part in next(csv.reader(io.StringIO(line), delimiter=separator))]
+    return [part.strip() for part in next(csv.reader(io.StringIO(line), delimiter=separator), [])]
 
 
 def _level_lines(lines: Sequence[str], name: str) -> list[tuple[int, str]]:

@@ -107,8 +107,8 @@ def hide_more(
     Effort counts linear programmes, one of 10,000 coefficients as one.
     """
     search = _Search(problem, effort, progress)
-    failed = search.drop_hopeless()
     search.move_by_move()
+    failed = tuple(search.failed)
     search.show_again()
     least, finished = search.improve()
     return HiddenRows(search.hidden, min(least, search.paid), failed, finished)
@@ -248,6 +248,7 @@ class _Search:
         self.moves = _Programme(self.problem, prices=True)
         self.step = _COST * max(self.attack.size, 1) / 1000
         self.needs = list(self.problem.needs)
+        self.failed: list[Need] = []
         self.asked = {need.row for need in self.needs}
         self.witnesses: dict[int, list[_Witness]] = {row: [] for row in self.asked}
         self.cuts = _Cuts()
@@ -361,14 +362,6 @@ class _Search:
 
     # stages
 
-    def drop_hopeless(self) -> tuple[Need, ...]:
-        """Drops the needs that nothing can meet, and returns them."""
-        every = self.problem.hidden | self.problem.free
-        failed = [need for need in self.needs if not self._meets(need, every)]
-        self.needs = [need for need in self.needs if need not in failed]
-        self.witnesses = {row: [] for row in self.asked}  # these moved rows that nobody need hide
-        return tuple(failed)
-
     def move_by_move(self, discount: Array | float = 1.0) -> None:
         """Meets one need after the other, the largest first; ``discount`` multiplies prices."""
         order = sorted(self.needs, key=lambda need: -need.size)
@@ -381,15 +374,20 @@ class _Search:
                 self.progress(number, len(order))
             if self._meets(need, self.hidden, cut=True):
                 continue
-            self._hide(self._cheapest(need))
+            rows = self._cheapest(need)
+            if rows is None:
+                self.failed.append(need)
+            else:
+                self._hide(rows)
+        self.needs = [need for need in self.needs if need not in self.failed]
 
     def _hide(self, rows: IntArray) -> None:
         fresh = rows[~self.hidden[rows]]
         self.hidden[fresh] = True
         self.moves.price(dict.fromkeys(fresh.tolist(), 0.0))
 
-    def _cheapest(self, need: Need) -> IntArray:
-        """The rows of the cheapest move that meets a need."""
+    def _cheapest(self, need: Need) -> IntArray | None:
+        """The rows of the cheapest move that meets a need; None if there is none."""
         best: tuple[float, _Witness] | None = None
         signs = _SIGNS[need.side]
         for sign in signs:
@@ -409,8 +407,10 @@ class _Search:
             return best[1].rows
         # no move in one direction is enough: as far as possible in both
         every = self.problem.hidden | self.problem.free
-        found_both = [self._reach(need.row, sign, need.size, every)[1] for sign in signs]
-        return np.unique(np.concatenate([each.rows for each in found_both]))
+        found_both = [self._reach(need.row, sign, need.size, every) for sign in signs]
+        if len(signs) == 1 or sum(each[0] for each in found_both) < need.size * (1 - _SAME):
+            return None
+        return np.unique(np.concatenate([each[1].rows for each in found_both]))
 
     def show_again(self) -> None:
         """Shows rows again without which every need is still met, the most expensive first."""

@@ -53,7 +53,9 @@ def sweep_answer(release: Sweep, limit: float, exposed_limit: int | None = None)
 
     A limit is a share of people; for a real secret the sweep shows the range and leaves the choice.
     """
-    worst, real, name = strongest_rows(release.rows), release.real, release.name or ""
+    worst = strongest_rows(release.rows)
+    real = release.real
+    name = release.name or ""
     bare = next((row for row in worst if row.loss == 0), None)
     before = f" Unprotected, {_attack(bare, real, release.secret)}." if bare else ""
     safest = min(worst, key=lambda row: row.high)
@@ -104,7 +106,9 @@ def calibration_answer(release: Calibration, exposed_limit: int | None = None) -
 
 def area_calibration_answer(release: AreaCalibration, exposed_limit: int | None = None) -> Answer:
     """What a calibration of many areas says: one noise for all areas, and what attacks still gain."""
-    whole, answered, learnt = release.together, release.answered, release.learnt
+    whole = release.together
+    answered = release.answered
+    learnt = release.learnt
     serves = (
         "the area with an answer of its own"
         if answered == 1

@@ -113,7 +113,9 @@ class Change:
                 instead += round(seen)
                 smaller += trial.published[0]
             else:
-                lost, values, hidden = lost + count * loss.error, values + count, hidden + count - seen
+                lost = lost + count * loss.error
+                values = values + count
+                hidden = hidden + count - seen
         for at, query in enumerate(self.dropped):
             shown_instead = smaller[at] if len(smaller) == len(self.dropped) else None
             try:

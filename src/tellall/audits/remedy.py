@@ -268,7 +268,9 @@ class _RemedySearch:
         self.places, self.setting = places, largest  # all areas have the same columns
         self.people = sum(place.setting.people.n for place in places)
         self.limits: Limits = audit.limits
-        self.plan, self.progress, self.workers = audit.plan, progress, workers or Workers()
+        self.plan = audit.plan
+        self.progress = progress
+        self.workers = workers or Workers()
         self.kept = kept
         # least squares on many draws of noise shares one decomposition, which is not made twice
         self.whole = all(len(place.setting.people.patterns) <= MOST_UNKNOWNS for place in places)
@@ -286,7 +288,9 @@ class _RemedySearch:
 
     def run(self) -> Remedy:
         """The cheapest change that passes, and what was tried on the way."""
-        listed, best, spent = self._listed(), None, False
+        listed = self._listed()
+        best = None
+        spent = False
         try:
             best = self._first_that_passes(listed[:_SCREENED])
             for found in self._noise(best):

@@ -310,7 +310,9 @@ def calibrate_areas(
     answer needs; it is then measured on every area, including those without an answer, and added up over all
     people. If their advantage surely exceeds the limit, the result is not ``enough``, and says so.
     """
-    areas, seed, kind = areas_of(dataset, by), seed_of(rng), as_family(family)
+    areas = areas_of(dataset, by)
+    seed = seed_of(rng)
+    kind = as_family(family)
     codes = sensitive_codes(dataset, sensitive)
     options: dict[str, Any] = {
         "family": kind,

@@ -163,7 +163,9 @@ def suppress_cells(
         _Problem.of(listed, variable, told, bounds[0], cost=cost, zeros=zeros, keep=keep or {})
         for variable in dict.fromkeys(table.variable for table in listed)
     ]
-    after, now, done = before, list(listed), False
+    after = before
+    now = list(listed)
+    done = False
     sizes: dict[tuple[int, int], float] = {}
     failed: set[tuple[int, int]] = set()
     paid = least = 0.0

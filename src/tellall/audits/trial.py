@@ -180,7 +180,10 @@ class Setting:
             raise invalid("dataset", "one with a secret", "no secret")
         if not isinstance(attacker, Attacker):
             raise invalid("attacker", "one of Plan.attackers", attacker)
-        self.people, self.device, self.key, self.rules = people, device, key, rules
+        self.people = people
+        self.device = device
+        self.key = key
+        self.rules = rules
         self.accepted = tuple(accepted)
         self.truth = people.secret
         self.secret = Secret.of(people.levels)

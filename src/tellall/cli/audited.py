@@ -215,7 +215,9 @@ class AuditRun:
 
     def _write(self, result: Audit, asked: Asked, plan: Path | None, folder: Path) -> None:
         """Writes what there is beside the page, and says where everything is."""
-        talk, people, chosen = self.talk, asked.people, asked.plan
+        talk = self.talk
+        people = asked.people
+        chosen = asked.plan
         if asked.outputs is not None and asked.outputs.made_by:
             write_acro_record(result, asked.outputs.made_by, folder, talk)
         if result.remedy is None:

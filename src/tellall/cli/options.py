@@ -391,7 +391,11 @@ class _Said:
 
     def __init__(self, words: str, *, open_end: bool = False) -> None:
         self.words, self.open_end = words, open_end
-        self.done, self.total, self.began, self.pace, self.shared = 0, 0, monotonic(), Pace(), False
+        self.done = 0
+        self.total = 0
+        self.began = monotonic()
+        self.pace = Pace()
+        self.shared = False
 
     def note(self, done: int, total: int) -> None:
         """Notes how many pieces are done; they are taken to be alike if nobody says which share they are."""
@@ -444,7 +448,9 @@ def _lines(talk: Console, said: _Said) -> Iterator[Progress]:
     """
     from threading import Event, Thread
 
-    now, over, told = "", Event(), False
+    now = ""
+    over = Event()
+    told = False
 
     def line(doing: str) -> None:
         nonlocal told

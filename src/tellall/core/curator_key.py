@@ -21,7 +21,9 @@ __all__ = ["CuratorKey"]
 
 _BYTES = 32
 _PIECE = 2**20
-_SALT, _KEY, _PEOPLE = "salt", "key", "people"
+_SALT = "salt"
+_KEY = "key"
+_PEOPLE = "people"
 _FIELDS = (_SALT, _KEY, _PEOPLE)
 _NEW = "Make a key with: tellall check --new-key FILE"
 

@@ -52,7 +52,10 @@ class Together:
     """Files that are written under other names first and take their places at once; see `together`."""
 
     def __init__(self, stack: ExitStack, *, public: bool, new: bool, lasting: bool) -> None:
-        self._stack, self._public, self._new, self._lasting = stack, public, new, lasting
+        self._stack = stack
+        self._public = public
+        self._new = new
+        self._lasting = lasting
         self._written: list[tuple[Path, Path]] = []
         self._removed: list[Path] = []
 

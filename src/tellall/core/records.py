@@ -190,7 +190,10 @@ class WrittenAs:
         return core_schema.no_info_after_validator_function(self.read, handler.generate_schema(self.kind))
 
 
-ALWAYS, IF_KNOWN, NOT_WRITTEN, WRITTEN = _Always(), _IfKnown(), _NotWritten(), _Written()
+ALWAYS = _Always()
+IF_KNOWN = _IfKnown()
+NOT_WRITTEN = _NotWritten()
+WRITTEN = _Written()
 MAYBE_WHOLE = _MaybeWhole()
 ENDLESS, UNKNOWN = _Null(math.inf), _Null(math.nan)  # null is: no end; nobody knows
 

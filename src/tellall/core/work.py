@@ -145,7 +145,9 @@ class Parts:
     """
 
     def __init__(self, sizes: Mapping[Any, float], at_once: int = 1) -> None:
-        self._left, self._whole, self._at_once = dict(sizes), sum(sizes.values()) or 1.0, at_once
+        self._left = dict(sizes)
+        self._whole = sum(sizes.values()) or 1.0
+        self._at_once = at_once
 
     def begin(self) -> None:
         """Says what was done before the work begins."""

@@ -98,7 +98,9 @@ def _roundest(near: Array, ideal: float, *, whole: bool) -> float | None:
 
     For whole numbers it is a round number less a half. None if doubles leave no room.
     """
-    low, high, half = float(near[0]), float(near[-1]), 0.5 if whole else 0.0
+    low = float(near[0])
+    high = float(near[-1])
+    half = 0.5 if whole else 0.0
     if not isfinite(high - low) or high - low < _LEAST_WIDTH:
         middle = low / 2 + high / 2
         return middle if low < middle < high and middle not in near else None

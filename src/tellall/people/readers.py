@@ -442,7 +442,9 @@ def _stays_text(name: str, why: str) -> str:
 def _keep_text(file: Path, heading: _Heading, columns: list[Any]) -> list[str]:
     """Puts back the text of columns that would not be read truly, and says in sentences what was done."""
     names = heading.names
-    notes, orders, back = [], set(), []
+    notes = []
+    orders = set()
+    back = []
     for j, column in enumerate(columns):
         if column.dtype.kind == "M":
             orders.add(order := _date_order(file, heading, j, column))

@@ -39,7 +39,10 @@ def faults_of(source: IO[bytes]) -> SheetFaults:
     A reader of sheets takes lines and cells in the order of their numbers: one whose number does not grow
     would be left out or take the place of another. A formula that was never computed has no value to read.
     """
-    unread, merged, hidden, line = "", [], 0, 0
+    unread = ""
+    merged = []
+    hidden = 0
+    line = 0
     for _, element in ElementTree.iterparse(source):
         tag = element.tag.rpartition("}")[2]
         if tag == "mergeCell":

@@ -121,7 +121,9 @@ def influence(features: ArrayLike, response: ArrayLike) -> RecordInfluence:
     rotated, correction = np.zeros(width), np.zeros(width)
     for span in _spans(size):
         rotated += (table[span] @ basis).T @ target[span]
-    leverage, residual, pull = np.empty(size), np.empty(size), np.empty(size)
+    leverage = np.empty(size)
+    residual = np.empty(size)
+    pull = np.empty(size)
     for span in _spans(size):
         rows = table[span] @ basis
         leverage[span] = (rows**2).sum(axis=1)

@@ -385,7 +385,9 @@ class _RecordShift:
 
 def _largest_loss(record: _RecordShift, *, forward: bool) -> Floats:
     wide, m = 1.0 + record.along, record.shift
-    first, second, cross = wide * m**2, record.along, wide * m
+    first = wide * m**2
+    second = record.along
+    cross = wide * m
     centre, spread = (first + second) / 2.0, np.hypot((first - second) / 2.0, cross)
     half, top = (record.rows + 1) / 2.0, centre + spread
     if forward:
@@ -436,7 +438,9 @@ def _exact(record: _RecordShift, eps: Floats, *, forward: bool) -> Floats:
 
 def _normal(record: _RecordShift, eps: Floats, *, forward: bool) -> Floats:
     """Lemma 8: N(0, I/r) against N(−m, κ/r·diag(1/(1−l), 1, …, 1)), p − 1 coordinates alike."""
-    along, across, move = record.along, record.across, record.rows * record.shift**2
+    along = record.along
+    across = record.across
+    move = record.rows * record.shift**2
     if not forward:
         # The other law becomes the unit: tilts invert, and the shift is counted in its own spread.
         move = move * (1.0 + along)

@@ -107,7 +107,9 @@ def _forward(eps: Floats, shift: Floats, freedom: int) -> Floats:
     some = np.flatnonzero(tail > _LEAST)
     if not some.size:
         return out
-    e, s, low = eps[some, None], shift[some, None], start[some]
+    e = eps[some, None]
+    s = shift[some, None]
+    low = start[some]
     high = 2.0 * special.gammainccinv(half, np.maximum(tail[some] * _REST, 5e-324))
     u, weight = _integral(np.sqrt(low), np.sqrt(high))
     gain = -np.expm1(e - s / 2.0 + m * np.log1p(s / u**2))

@@ -83,7 +83,9 @@ class SyntheticData(Protection):
     def perturb(self, values: Array, rng: Rng = None, context: Context | None = None) -> Array:
         if context is None:
             raise needs_people(self)
-        generator, best, chosen = as_rng(rng), -math.inf, np.zeros(values.shape)
+        generator = as_rng(rng)
+        best = -math.inf
+        chosen = np.zeros(values.shape)
         for made, logs in self.weighed(values, context):
             # the largest log weight with Gumbel noise is a draw by the weights, batch after batch
             noisy = logs + generator.gumbel(size=logs.size)

@@ -28,7 +28,9 @@ from tellall.report.recorded import repeat_blocks
 
 __all__ = ["render_hidden"]
 
-_LISTED, _ACROSS, _DOWN = 200, 40, 400
+_LISTED = 200
+_ACROSS = 40
+_DOWN = 400
 _NEAR = 0.5  # of the largest possible value: an interval that is narrower is near
 
 

@@ -21,7 +21,10 @@ __all__ = [
     "unsettled",
 ]
 
-_HEIGHT, _TOP, _LEFT, _RIGHT = 150.0, 26.0, 44.0, 8.0
+_HEIGHT = 150.0
+_TOP = 26.0
+_LEFT = 44.0
+_RIGHT = 8.0
 _CAPTION = (
     "Guesses by how sure the attack said it was. The box is what it said, the dot how many of these guesses "
     "were right, the line its 95 % interval. A dot below its box: the attack is too sure of itself."

@@ -48,7 +48,9 @@ def render_rows(found: RowsFound, command: str) -> str:
 
 
 def _answer_blocks(found: RowsFound) -> list[Block]:
-    certain, people, areas = found.certain_people, found.people, found.areas
+    certain = found.certain_people
+    people = found.people
+    areas = found.areas
     broken = sum(area.contradicts for area in areas)
     unsettled = found.unsettled
     if broken == len(areas):

@@ -296,7 +296,9 @@ def _calibrated_blocks(release: Calibration | AreaCalibration, found: Calibratio
 def _costs(release: Calibration) -> Iterator[tuple[str, str]]:
     """What is promised with the least noise, and what it costs the reader."""
     yield "statistic", f"{release.statistic}, from {release.people:,} people"
-    promise, utility, models = release.guarantee, release.utility, release.coefficients
+    promise = release.guarantee
+    utility = release.utility
+    models = release.coefficients
     if promise:
         epsilon = "∞" if promise.epsilon is None else digits(promise.epsilon, 4)
         delta = f", δ = {promise.delta}" if promise.delta else ""

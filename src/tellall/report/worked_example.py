@@ -19,7 +19,9 @@ __all__ = ["COUNTS", "GROUPS", "PEOPLE", "SUMS", "Example", "draw_example", "wor
 PEOPLE = (("Ada", "woman, north"), ("Bea", "woman, south"), ("Cai", "man, south"))
 GROUPS = (("women", (0, 1)), ("south", (1, 2)), ("everybody", (0, 1, 2)))
 _HIDDEN = ("men", "north")
-_ROW, _PAD, _GAP = 24.0, 12.0, 40.0
+_ROW = 24.0
+_PAD = 12.0
+_GAP = 40.0
 
 
 @dataclass(frozen=True)

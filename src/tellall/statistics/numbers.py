@@ -100,7 +100,9 @@ class NumberRange:
 
 def narrowest(ranges: Iterable[NumberRange | None], n: int) -> NumberRange:
     """What several ranges say together about n people."""
-    low, high, moments = np.full(n, -np.inf), np.full(n, np.inf), None
+    low = np.full(n, -np.inf)
+    high = np.full(n, np.inf)
+    moments = None
     for each in ranges:
         if each is not None:
             low, high = np.maximum(low, each.low), np.minimum(high, each.high)

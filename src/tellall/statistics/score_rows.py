@@ -129,7 +129,9 @@ def _rotated_squares(model: PublishedModel, tall: Array) -> ScoreRows:
     kept = singular > COLLINEAR * singular[0] if singular[0] > 0 else np.zeros(singular.size, dtype=bool)
     people, k = model.counts.size, model.theta.size
     operator, target = np.zeros((k, people)), np.full(k, np.nan)
-    gain, reach, doubt = np.ones(k), np.ones(k), np.zeros(k)
+    gain = np.ones(k)
+    reach = np.ones(k)
+    doubt = np.zeros(k)
     rank = int(kept.sum())
     operator[:rank] = (left[:people, :rank] / np.sqrt(model.counts)[:, None]).T / singular[:rank, None]
     target[:rank] = right[:rank] @ model.theta

@@ -161,7 +161,9 @@ def refusal(found: Exchangeability) -> InvalidInput:
 
 def _what_is_missing(given: Input) -> str:
     """Returns why the reference people were compared with neither the means nor the targets."""
-    pool, few, behind = given.reference.shape[0], given.targets.shape[0], given.behind
+    pool = given.reference.shape[0]
+    few = given.targets.shape[0]
+    behind = given.behind
     if pool < _ENOUGH:
         return f"{pool} reference {'person is' if pool == 1 else 'people are'} too few, it takes {_ENOUGH}"
     if behind is None:
@@ -205,7 +207,9 @@ class _Products:
 
 def _distances(given: Input) -> tuple[Distance | None, Distance | None]:
     """Returns the distances of the published means and of the targets, where they can be measured."""
-    pool, few, behind = given.reference.shape[0], given.targets.shape[0], given.behind
+    pool = given.reference.shape[0]
+    few = given.targets.shape[0]
+    behind = given.behind
     means = _Products(behind) if behind is not None and given.error.known else None
     targets = _Products(few) if few >= _PAIR else None
     if means is None and targets is None:
@@ -256,7 +260,9 @@ def _reference(given: Input, part: slice, who: IntArray) -> tuple[Array, Array, 
     coding = given.coding
     if not coding.values:
         values = reals_of("reference", given.reference, part)
-        total, called, z = values.sum(axis=0), np.full(values.shape[1], float(len(values))), values[who]
+        total = values.sum(axis=0)
+        called = np.full(values.shape[1], float(len(values)))
+        z = values[who]
         have = np.ones(z.shape, dtype=bool)
     else:
         calls = calls_of("reference", given.reference, part, coding)

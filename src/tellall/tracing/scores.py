@@ -58,7 +58,9 @@ def centred_scores(targets: Chunked, coding: AttributeCoding, centre: Array, wei
 
 def _first_and_weights(given: Input, alpha: float | None) -> tuple[Array, Array]:
     """Returns the first reference person and the weights, both zero where that person lacks a call."""
-    reference, q, coding = given.reference, given.q, given.coding
+    reference = given.reference
+    q = given.q
+    coding = given.coding
     signs, missing = np.array([*coding.signs, 0.0]), len(coding.values)
     z0, weights = np.zeros(q.size), q.copy()
     for part in slices_for(reference, coding):
@@ -238,7 +240,9 @@ def _stretch(beside: Array, centre: Array | float, lost: Array) -> tuple[Array, 
 
 def _shared_scores(given: Input, contribution: Contribution) -> tuple[Array, Array, Flags]:
     """Returns scores that use no population mean; a missing call counts as the reference people's mean."""
-    targets, q, coding = given.targets, given.q, given.coding
+    targets = given.targets
+    q = given.q
+    coding = given.coding
     shared, mean, thin = _reference_scores(given, contribution)
     parts = slices_for(targets, coding, beside=shared.size)
     own = _weighted_sums(
@@ -252,9 +256,13 @@ def _shared_scores(given: Input, contribution: Contribution) -> tuple[Array, Arr
 
 def _reference_scores(given: Input, contribution: Contribution) -> tuple[Array, Array, Flags]:
     """Returns the reference people's scores, means (NaN where nobody has the call) and who is in doubt."""
-    reference, q, coding = given.reference, given.q, given.coding
+    reference = given.reference
+    q = given.q
+    coding = given.coding
     pool, job = reference.shape[0], float(given.targets.shape[0]) * q.size
-    shared, lost, mean = np.zeros(pool), np.zeros(pool), np.zeros(q.size)
+    shared = np.zeros(pool)
+    lost = np.zeros(pool)
+    mean = np.zeros(q.size)
     spread = centre = 0.0
     for part in slices_for(reference, coding):
         z = calls_of("reference", reference, part, coding)

@@ -257,9 +257,13 @@ def trace(
 
 def _empirical(given: Input, alpha: float | None, common: dict[str, Any]) -> Tracing:
     """Returns the tracing with conformal p-values; scores the targets in batches."""
-    delta, people, pool = common["delta"], given.targets.shape[0], given.reference.shape[0]
+    delta = common["delta"]
+    people = given.targets.shape[0]
+    pool = given.reference.shape[0]
     contribution = contribution_of(common["attack"], n=given.size(), ploidy=given.coding.ploidy, alpha=alpha)
-    scores, limits, p_values = np.zeros(people), np.zeros(people), np.zeros(people)
+    scores = np.zeros(people)
+    limits = np.zeros(people)
+    p_values = np.zeros(people)
     others, lack = np.zeros(pool), np.zeros(pool, dtype=bool)
     for who, own, beside, thin in conformal_scores(given, contribution):
         scores[who], (limits[who], p_values[who]) = own, conformal(own, beside, delta)

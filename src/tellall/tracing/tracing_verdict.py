@@ -82,7 +82,9 @@ def judge_tracing(
     >>> judge_tracing(tracing).word
     'not traced'
     """
-    pool, lack, same = tracing.reference_people, tracing.reference_lacking, tracing.copies
+    pool = tracing.reference_people
+    lack = tracing.reference_lacking
+    same = tracing.copies
     nameable = tracing.delta * (pool + 1)
     if tracing.rule == "empirical" and nameable < 1:
         are = "person is" if pool == 1 else "people are"

@@ -291,7 +291,9 @@ def _cells(place: int, release: Release, dataset: Dataset) -> list[_Cell]:
         raise invalid("releases", "of Sums or CellMeans", release.describe())
     inside = dataset if people.size == dataset.n else dataset.take(people)
     about = "" if release.where is None else f", {whom_in_words(release.where)}"
-    public, own, start = inside.public, contributions_of(statistic, inside), 0
+    public = inside.public
+    own = contributions_of(statistic, inside)
+    start = 0
     out: list[_Cell] = []
     for columns, (cell, size) in zip(statistic.sets(public), cells_of_people(statistic, public), strict=True):
         shape = [public.levels[column] for column in columns]

@@ -237,7 +237,9 @@ class DistinctRows:
         same: Any = csr_array(diags_array(sign, shape=(m, m)) @ written) if m else written
         rows = same[first]
         if (same != rows[index]).nnz:
-            rows, index, sign = written, np.arange(m), np.ones(m)
+            rows = written
+            index = np.arange(m)
+            sign = np.ones(m)
         sparse = rows.nnz < SPARSE * rows.shape[0] * n
         return cls(rows if sparse else rows.toarray(), index, sign, rows.shape)
 
@@ -347,7 +349,9 @@ class RowFactor:
     """
 
     def __init__(self, rows: DistinctRows, weights: Array, precision: Array) -> None:
-        self.rows, self.precision, self.weight = rows, precision, np.sqrt(weights)
+        self.rows = rows
+        self.precision = precision
+        self.weight = np.sqrt(weights)
         self.factor, failed = self._factorised()
         if failed:  # weights so large that rounding hides the ones on the diagonal
             self.factor, _ = self._factorised(10 * len(rows) * float(np.finfo(np.float64).eps))

@@ -149,7 +149,9 @@ class Packed:
 
     def block(self, start: int, stop: int, dtype: NumberType) -> Array:
         """Columns from start, a multiple of 8, to stop."""
-        xp, first, last = self.device.xp, start // 8, -(-stop // 8)
+        xp = self.device.xp
+        first = start // 8
+        last = -(-stop // 8)
         codes = xp.reshape(self.bits[:, first:last], (-1,))
         expanded = self.device.take_rows(self._table(dtype), codes)
         return xp.reshape(expanded, (self.bits.shape[0], 8 * (last - first)))[:, : stop - start]
@@ -453,7 +455,9 @@ class Moments(LinearOperator):
             yield 0, self.shape[1], whole
 
     def _image(self, vector: Array) -> Array:
-        device, xp, d = self.device, self.device.xp, self.factor.shape[0]
+        device = self.device
+        xp = self.device.xp
+        d = self.factor.shape[0]
         vector = xp.astype(vector, xp.result_type(vector.dtype, device.dtype(self.dtype)), copy=False)
         if self._entry is not None:
             return device.zeros((self.shape[0],), vector.dtype) + self._entry * xp.sum(vector)
@@ -473,7 +477,9 @@ class Moments(LinearOperator):
         return total
 
     def _back_image(self, vector: Array) -> Array:
-        device, xp, d = self.device, self.device.xp, self.factor.shape[0]
+        device = self.device
+        xp = self.device.xp
+        d = self.factor.shape[0]
         vector = xp.astype(vector, xp.result_type(vector.dtype, device.dtype(self.dtype)), copy=False)
         if self._entry is not None:
             return device.zeros((self.shape[1],), vector.dtype) + self._entry * xp.sum(vector)
@@ -604,7 +610,9 @@ def _elementary_symmetric(T: Array, order: int) -> Array:
         p2 = float(T.shape[0]) if (T < 0).any() else p1
     else:
         first, second, third = (T.astype(np.float64) ** power for power in (1, 2, 3))
-        p1, p2, p3 = first.T @ first, second.T @ second, third.T @ third
+        p1 = first.T @ first
+        p2 = second.T @ second
+        p3 = third.T @ third
     if order == 1:
         return p1
     if order == 2:

@@ -77,7 +77,9 @@ def _gram_terms(table: npt.NDArray[np.float64]) -> dict[tuple[int, int, int, int
     terms: dict[tuple[int, int, int, int], float] = {}
     for u, v in product(range(table.size), repeat=2):
         value = float(table[u] * table[v])
-        both, mine, theirs = (u & v).bit_count(), (u & ~v).bit_count(), (v & ~u).bit_count()
+        both = (u & v).bit_count()
+        mine = (u & ~v).bit_count()
+        theirs = (v & ~u).bit_count()
         key = (k - both - mine - theirs, theirs, mine, both)
         terms[key] = terms.get(key, 0.0) + value
     return {key: value for key, value in terms.items() if value}
@@ -270,7 +272,9 @@ class RowFunction(LinearOperator):
 
     def _spread(self, vector: Array, chosen: tuple[int, ...], left: int, size: int) -> Array:
         """The values at their indices in the block of all choices of the last attributes, zero elsewhere."""
-        device, xp, shape = self.device, self.device.xp, (size,) * left
+        device = self.device
+        xp = self.device.xp
+        shape = (size,) * left
         if device is HOST:
             spread = np.zeros(size**left, dtype=vector.dtype)
             spread[self._positions(chosen, left)] = vector

@@ -89,7 +89,9 @@ def pass_messages(
 
     base = xp.astype(device.put(prior.mean), dtype)
     z = xp.astype(device.put(target) - here.matvec(base), dtype)
-    x, tau, s = xp.zeros_like(base), xp.astype(device.put(prior.variance), dtype), xp.zeros_like(z)
+    x = xp.zeros_like(base)
+    tau = xp.astype(device.put(prior.variance), dtype)
+    s = xp.zeros_like(z)
     scale = float(np.sqrt(np.mean(prior.variance)))
     first = last = _middle(channel, judged(z))
     least = 1e-6 / float(prior.variance.max())

@@ -95,7 +95,11 @@ class CountPrior:
         members: Members | None = None,
     ) -> None:
         self.members = members
-        self.size, self.lower, self.upper, self.group, self.left = size, lower, upper, group, left
+        self.size = size
+        self.lower = lower
+        self.upper = upper
+        self.group = group
+        self.left = left
         self.rate: Array = np.broadcast_to(np.asarray(rate, dtype=np.float64), size.shape)
         self.alone = group is None and bool(((size == 1) & (lower == 0) & (upper == 1)).all())
         self._log_odds: Array = np.log(self.rate) - np.log1p(-self.rate)
@@ -498,7 +502,9 @@ def _interval(
     if narrow.all():
         return log_z, score, curvature
     wide = ~narrow
-    log_z, score, curvature = log_z.copy(), score.copy(), curvature.copy()
+    log_z = log_z.copy()
+    score = score.copy()
+    curvature = curvature.copy()
     log_z[wide], score[wide], curvature[wide] = _wide(residual[wide], deviation[wide], slack[wide])
     return log_z, score, curvature
 

@@ -424,7 +424,9 @@ def rehearse(
     counts once. Costs one more run of the decoder; up to 30 if there are few people, fewer if it fails.
     """
     draws = int(np.clip(np.ceil(_ENOUGH / max(prior.people, 1.0)), 1, _MOST_DRAWS))
-    strength, right, members = list[Array](), list[Array](), list[Array]()
+    strength = list[Array]()
+    right = list[Array]()
+    members = list[Array]()
     for draw in range(draws):
         if draw in _LOOKS:
             sofar = _judge(np.concatenate(strength), np.concatenate(right), np.concatenate(members))
@@ -436,7 +438,9 @@ def rehearse(
             found = decode(channel.publish(image, target, rng))
         log_odds = np.clip(prior.log_odds(found.precision, found.center), -700, 700)
         asked = slice(None) if prior.group is None else _likeliest(prior.group, log_odds)
-        log_odds, truth, size = log_odds[asked], truth[asked], prior.size[asked]
+        log_odds = log_odds[asked]
+        truth = truth[asked]
+        size = prior.size[asked]
         strength.append(np.abs(log_odds))
         right.append(np.where(log_odds >= 0, truth, size - truth))
         members.append(size)

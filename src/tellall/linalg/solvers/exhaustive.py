@@ -87,7 +87,10 @@ def _search(rows: _Ball, lower: Array, upper: Array, *, cap: int, nodes: int) ->
     if not root[0].shape[0]:
         return _Found(np.zeros((0, lower.size)), True, 1, (lower, upper))
     box = (root[0][0], root[1][0])
-    stack, found, count, looked = [root], [], 0, 1
+    stack = [root]
+    found = []
+    count = 0
+    looked = 1
     width = max(1, _NUMBERS // max(1, network.sizes.size))
     while stack:
         low, high = stack.pop()

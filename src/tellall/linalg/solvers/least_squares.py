@@ -130,7 +130,9 @@ class PreparedLeastSquares(ABC):
     diagonal: Array  # of the Hessian Aᵀ W A + diag(ridge)
 
     def __init__(self, problem: BoxProblem, options: LeastSquares, device: Device) -> None:
-        self.problem, self.options, self.device = problem, options, device
+        self.problem = problem
+        self.options = options
+        self.device = device
         self.lower, self.upper = device.put(problem.lower), device.put(problem.upper)
 
     @abstractmethod
@@ -161,7 +163,9 @@ class PreparedLeastSquares(ABC):
 
     def solve(self, target: Array) -> Solution:
         """The minimiser in the box."""
-        xp, lower, upper = self.device.xp, self.lower, self.upper
+        xp = self.device.xp
+        lower = self.lower
+        upper = self.upper
         gradient_at = self._gradient_for(target)
         x, gradient, free, residual = self._start(self.device.put(self.problem.center), gradient_at)
         rounds = 0
@@ -187,7 +191,9 @@ class PreparedLeastSquares(ABC):
 
     def _projected_gradient(self, x: Array, gradient_at: Product, iterations: int = 2000) -> Array:
         """FISTA with restarts, from x."""
-        xp, lower, upper = self.device.xp, self.lower, self.upper
+        xp = self.device.xp
+        lower = self.lower
+        upper = self.upper
         start = np.random.default_rng(0).normal(size=self.problem.center.size)
         steepest = 1.05 * largest_eigenvalue(self._on_host(self._hessian_product), start)
         momentum, ahead = 1.0, x
@@ -337,7 +343,9 @@ class _RowSide(PreparedLeastSquares):
         A factor over the free unknowns alone would take longer: such large problems are kept only in blocks.
         """
         residual = np.where(free, -gradient, 0.0)
-        direction, size, goal = np.zeros(x.size), 0.0, None
+        direction = np.zeros(x.size)
+        size = 0.0
+        goal = None
         for _ in range(self.options.cg_iterations):
             better = np.where(free, self._everybody.solve(residual), 0.0)
             size, previous = float(residual @ better), size
@@ -406,8 +414,13 @@ class _MatrixFree(PreparedLeastSquares):
 
         Each costs one gradient. They are in units of the Hessian's diagonal; short and long steps take turns.
         """
-        xp, lower, upper, scale = self.device.xp, self.lower, self.upper, self.diagonal
-        gradient, length, residual = gradient_at(x), 1.0, np.inf
+        xp = self.device.xp
+        lower = self.lower
+        upper = self.upper
+        scale = self.diagonal
+        gradient = gradient_at(x)
+        length = 1.0
+        residual = np.inf
         for count in range(self.options.gradient_steps):
             new = xp.clip(x - length * gradient / scale, lower, upper)
             new_gradient = gradient_at(new)

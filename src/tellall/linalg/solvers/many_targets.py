@@ -147,7 +147,9 @@ class ManyTargets:
                 settled[open_[done]] = True
                 if done.all():
                     break
-                open_, y, ahead = open_[~done], y[:, ~done], ahead[:, ~done]
+                open_ = open_[~done]
+                y = y[:, ~done]
+                ahead = ahead[:, ~done]
             gradient = weight * (self.kernel @ ahead) + ridge[open_] * ahead - right[:, open_]
             new = np.clip(ahead - gradient / steep[open_], 0.0, root)
             onward = ((ahead - new) * (new - y)).sum(axis=0) <= 0  # else the momentum points uphill

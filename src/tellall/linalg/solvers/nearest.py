@@ -216,7 +216,9 @@ class _Task:
         start: Array,
         effort: float,
     ) -> None:
-        self.matrix, self.lower, self.upper = matrix, lower, upper
+        self.matrix = matrix
+        self.lower = lower
+        self.upper = upper
         self.start, self.effort = start, effort
         total = sum(float(np.ptp(price)) for _, price in (*rows, *own))
         self.scale = min(_FINEST, _LARGEST / max(total, 1.0))

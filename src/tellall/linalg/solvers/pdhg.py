@@ -275,9 +275,13 @@ def saddle_point(
     the iterates, so a step costs one product with K and one with Kᵀ, and a look at the gap costs none. Below
     double precision the walk ends early if rounding keeps the gap from falling.
     """
-    system, device, dtype = saddle.system, saddle.system.device, saddle.target.dtype
+    system = saddle.system
+    device = saddle.system.device
+    dtype = saddle.target.dtype
     xp = device.xp
-    m, n, k = saddle.target.shape[0], saddle.half.shape[0], system.count
+    m = saddle.target.shape[0]
+    n = saddle.half.shape[0]
+    k = system.count
     free, nothing = device.zeros((k,), dtype) + math.inf, device.zeros((k,), dtype)
     x_box, y_box = xp.concat([saddle.half, free]), xp.concat([saddle.ceiling, free])
     b, slack = xp.concat([saddle.target, nothing]), xp.concat([saddle.slack, nothing])
@@ -288,10 +292,14 @@ def saddle_point(
     x, y = system.extend(x), xp.concat([y, nothing])
     # the iterate and its images: x, y, K x, Kᵀ y
     now: tuple[Any, ...] = (x, y, system.product(x), system.back(y))
-    first, since, restarts = now, 0, 0
+    first = now
+    since = 0
+    restarts = 0
     primal, dual = saddle.bounds(now[2], now[1], now[3])
     last = previous = primal - dual
-    step, done, accepted = now, 0, False
+    step = now
+    done = 0
+    accepted = False
     best_primal, best_x = primal, now[0]
     best_dual, best_y = dual, now[1]
     halved, when = last, 0  # the best gap when it last halved, and the step at which it did
@@ -330,7 +338,11 @@ def saddle_point(
             if fell or since >= max(_LONG * done, 40 * _CHECK):
                 moved = [_length(a - c) for a, c in zip(step[:2], first[:2], strict=True)]
                 weight *= (_ratio(moved[1], moved[0], weight) / weight) ** _FOLLOW
-                now, first, since, last, previous = step, step, 0, now_gap, now_gap
+                now = step
+                first = step
+                since = 0
+                last = now_gap
+                previous = now_gap
                 restarts += 1
                 continue
             previous = now_gap

@@ -153,7 +153,9 @@ class _Search:
     """The least ratio so far, its vector, and two descent methods."""
 
     def __init__(self, operator: LinearOperator, steps: int, iterations: int) -> None:
-        self.operator, self.steps, self.iterations = operator, steps, iterations
+        self.operator = operator
+        self.steps = steps
+        self.iterations = iterations
         self.best, self.products = float("inf"), 0
         self.witness: Array = np.zeros(operator.shape[1])
 

@@ -292,7 +292,9 @@ class WholeSystem:
         if broken.size:
             share = np.ones(low.size)
             share[broken] /= np.maximum(abs(everything[broken]).max(axis=1).toarray().ravel(), _NO_ROW)
-            matrix, low, high = (diags_array(share) @ matrix).tocsr(), low * share, high * share
+            matrix = (diags_array(share) @ matrix).tocsr()
+            low = low * share
+            high = high * share
         lower, upper = box.lower[open_], box.upper[open_]
         plus, minus = matrix.maximum(0), matrix.minimum(0)
         least, most = plus @ lower + minus @ upper, plus @ upper + minus @ lower
@@ -515,7 +517,9 @@ class Walker:
         until = np.where(held, np.inf, 0.0).astype(np.float32) if held is not None else np.zeros_like(x)
         going, at = np.arange(walks), np.arange(walks)
         for step in range(_STRIDES):
-            here, least, most = image[going], low[going], high[going]
+            here = image[going]
+            least = low[going]
+            most = high[going]
             misfit = (np.maximum(least - here, 0) + np.maximum(here - most, 0)).sum(axis=1)
             nearer = misfit < beyond[going]
             best[going[nearer]], beyond[going[nearer]] = x[going[nearer]], misfit[nearer]
@@ -523,7 +527,10 @@ class Walker:
             going = going[off]
             if not going.size:
                 break
-            here, least, most, now = here[off], least[off], most[off], x[going]
+            here = here[off]
+            least = least[off]
+            most = most[off]
+            now = x[going]
             up = (here >= most).astype(np.float32) - (here < least)
             down = (here <= least).astype(np.float32) - (here > most)
             rise, fall = up @ self.plus + down @ self.minus, down @ self.plus + up @ self.minus

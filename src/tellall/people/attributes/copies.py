@@ -58,7 +58,9 @@ def lacking(name: str, people: Chunked, coding: AttributeCoding) -> Lacking:
     nothing = np.zeros(count, dtype=bool)
     if not coding.values:
         return Lacking(0.0, attributes, nothing)
-    looked, missing, lacks = compared(people), 0.0, np.zeros(count)
+    looked = compared(people)
+    missing = 0.0
+    lacks = np.zeros(count)
     for part in stretches(attributes, looked):
         calls = calls_of(name, people, part, coding)
         absent = float((count - calls.counts()[1]).sum())
@@ -120,7 +122,9 @@ def _equal(targets: Chunked, reference: Chunked, part: slice, coding: AttributeC
 
 
 def _alike(targets: Chunked, reference: Chunked, coding: AttributeCoding) -> npt.NDArray[np.bool_]:
-    people, pool, attributes = targets.shape[0], reference.shape[0], targets.shape[1]
+    people = targets.shape[0]
+    pool = reference.shape[0]
+    attributes = targets.shape[1]
     found = np.zeros(people, dtype=bool)
     if people * pool > _MOST_PAIRS:
         return found

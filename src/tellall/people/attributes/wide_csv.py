@@ -27,7 +27,9 @@ MISSING = -128  # no call
 MISSING_WORDS = ("", ".", "na", "#na", "nan")  # in small letters
 _PIECE = 2 * 2**20
 _LONGEST_HEADER = 256 * 2**20
-_QUOTE, _LINE, _RETURN = ord('"'), ord("\n"), ord("\r")
+_QUOTE = ord('"')
+_LINE = ord("\n")
+_RETURN = ord("\r")
 
 Bytes = npt.NDArray[np.uint8]
 Index = npt.NDArray[np.intp]

@@ -30,7 +30,10 @@ def _add_run(head, planes, start, stop, begin, end, index, counts):
     while plane + 4 <= stop:
         a, b = planes[plane, begin:end], planes[plane + 1, begin:end]
         c, d = planes[plane + 2, begin:end], planes[plane + 3, begin:end]
-        in_a, in_b, in_c, in_d = np.uint64(0), np.uint64(0), np.uint64(0), np.uint64(0)
+        in_a = np.uint64(0)
+        in_b = np.uint64(0)
+        in_c = np.uint64(0)
+        in_d = np.uint64(0)
         for w in range(head.size):
             word = head[w]
             in_a += _ones(word & a[w])

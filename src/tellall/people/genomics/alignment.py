@@ -100,7 +100,9 @@ def align(
         )
     # in the order of the targets' file, so that it is read from front to back
     order = np.argsort(to_targets.second[mine], kind="stable")
-    common, mine, theirs = common[order], mine[order], theirs[order]
+    common = common[order]
+    mine = mine[order]
+    theirs = theirs[order]
     aligned = Aligned(targets, to_targets.second[mine], to_targets.flipped[mine])
     pool = Aligned(reference, to_reference.second[theirs], to_reference.flipped[theirs])
     means = frequencies.values[common]

@@ -135,7 +135,9 @@ class PackedCalls:
         missing call, whose bits are 0 and 1, the rest. One matrix product over both bits of each of the four
         people in a byte.
         """
-        none, one, two = tables(0), tables(1), tables(2)
+        none = tables(0)
+        one = tables(1)
+        two = tables(2)
         first, last = np.where(self.turned, none, two), np.where(self.turned, two, none)
         changes = np.concatenate([(one - first).T / 2, (last - one).T])
         planes: Bytes = np.concatenate([self.rows & ~_LOW, self.rows & _LOW])

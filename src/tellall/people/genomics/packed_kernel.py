@@ -50,10 +50,15 @@ def _count_four(flat, start, width, wide, four):
     seen = np.uint8(0)
     # an unsigned index is not checked for being negative; the check would prevent vectorisation
     i0, step = np.uint64(start), np.uint64(width)
-    i1, i2, i3 = i0 + step, i0 + step + step, i0 + step + step + step
+    i1 = i0 + step
+    i2 = i0 + step + step
+    i3 = i0 + step + step + step
     for k in range(wide):
         u = np.uint64(k)
-        a, b, c, d = flat[i0 + u], flat[i1 + u], flat[i2 + u], flat[i3 + u]
+        a = flat[i0 + u]
+        b = flat[i1 + u]
+        c = flat[i2 + u]
+        d = flat[i3 + u]
         seen = np.uint8(seen | _absent(a) | _absent(b) | _absent(c) | _absent(d))
         four[0, k], four[1, k], four[2, k], four[3, k] = _counted(a), _counted(b), _counted(c), _counted(d)
     return (seen & np.uint8(0x55)) != 0
@@ -71,7 +76,10 @@ def _mark_four(flat, start, width, wide, four):
 @njit(fastmath=_LOOSE, cache=True, nogil=True)
 def _add_four(words, many, weights, j, sums):
     """Adds the weighted numbers of four sites to the sums of each of a word's sixteen people."""
-    w0, w1, w2, w3 = weights[j], weights[j + 1], weights[j + 2], weights[j + 3]
+    w0 = weights[j]
+    w1 = weights[j + 1]
+    w2 = weights[j + 2]
+    w3 = weights[j + 3]
     for pair in range(_PEOPLE - 1):
         mask = np.int32(3 << 2 * pair)
         for k in range(many):

@@ -129,7 +129,9 @@ def lp(m: int, n: int, beta: float, least_singular_value: float, *, alpha: float
     >>> lp(1000, 200, 0.5, 25.0, alpha=0.7, gamma=0.2).hamming
     200.0
     """
-    rows, people, size = whole("m", m), whole("n", n), at_least_zero("beta", beta)
+    rows = whole("m", m)
+    people = whole("n", n)
+    size = at_least_zero("beta", beta)
     sigma = at_least_zero("least_singular_value", least_singular_value)
     gap = sigma * (share("alpha", alpha) - 2 * math.sqrt(share("gamma", gamma)))
     if gap <= 0:

@@ -211,7 +211,9 @@ def _inflation(
     from scipy.sparse.linalg import LinearOperator as ScipyOperator
     from scipy.sparse.linalg import cg
 
-    n, root, dtype = scale.size, np.sqrt(scale), operator.dtype
+    n = scale.size
+    root = np.sqrt(scale)
+    dtype = operator.dtype
 
     def product(vector: Array) -> Array:
         inner = vector.ravel() / root
@@ -240,7 +242,9 @@ def _averaged(law: Callable[[float], float], factors: Array) -> tuple[float, flo
     noise = max(0.0, float(factors.var(axis=1).mean()) - spread)
     doubt = np.sqrt(2 * noise / factors.size)
     step = 0.05 * mean
-    low, middle, high = law(mean - step), law(mean), law(mean + step)
+    low = law(mean - step)
+    middle = law(mean)
+    high = law(mean + step)
     bend = (high - 2 * middle + low) / step**2 * spread / 2
     slope = (high - low) / (2 * step)
     return middle + bend, float(abs(bend) + 4 * doubt * abs(slope))

@@ -61,7 +61,9 @@ class RowProducts:
     @classmethod
     def of(cls, draws: Sequence[Draw]) -> RowProducts:
         """Returns several draws of one size together."""
-        d, order, n = draws[0].d, draws[0].order, draws[0].n
+        d = draws[0].d
+        order = draws[0].order
+        n = draws[0].n
         m = math.comb(d, order)
         return cls(
             d,

@@ -66,7 +66,10 @@ def rates(sizes: TableSizes, epsilon: float, delta: float) -> Iterator[Rate]:
     comes from, and k ln(d/k) is read as ln(2^k m_k). Lower bounds on private noise vanish for δ ≥ ε; for
     m_k = 1 the general one equals the instance-independent one.
     """
-    n, d, k, tables = sizes.n, sizes.d, sizes.k, sizes.tables
+    n = sizes.n
+    d = sizes.d
+    k = sizes.k
+    tables = sizes.tables
     attribute, row = "not attribute non-private", "not row non-private"
     union, word = (sizes.log_cells, "ln(2^k m_k)") if d < 2 * k else (k * math.log(d / k), "k ln(d/k)")
     # sampling half the people, or Gaussian noise at constant ε and δ, whichever errs less
@@ -86,7 +89,9 @@ def _reconstruction(
     n: int, d: int, guarantee: str, power: int, people_logs: int, table_logs: int, citation: str
 ) -> Rate:
     """min{√n/L^people_logs, √(d^power)/L^table_logs}: reconstruction succeeds below this noise."""
-    people, tables, log = math.sqrt(n), d ** (power / 2), math.log(max(1.0, math.log(n)))
+    people = math.sqrt(n)
+    tables = d ** (power / 2)
+    log = math.log(max(1.0, math.log(n)))
     # zero where a log power leaves the range of a double
     logged = min(math.log(people) - people_logs * log, math.log(tables) - table_logs * log)
     formula = f"min{{√n/L^{people_logs}, √(d^{power})/L^{table_logs}}}, L = ln n"
@@ -94,7 +99,10 @@ def _reconstruction(
 
 
 def _private(sizes: TableSizes, epsilon: float, delta: float) -> Iterator[Rate]:
-    n, d, k, tables = sizes.n, sizes.d, sizes.k, sizes.tables
+    n = sizes.n
+    d = sizes.d
+    k = sizes.k
+    tables = sizes.tables
     left = max(0.0, 1 - delta / epsilon)
     same, general = "(ε, δ)-private, noise the same for all data", "(ε, δ)-private"
     lower = math.sqrt(tables) * left / (2**k * epsilon)
@@ -264,7 +272,9 @@ class Table(Record):
         return "\n".join([*lines, "", "Numbers to rely on", *certified])
 
     def _certified(self) -> Iterator[str]:
-        least, noise, half = self.least_noise, self.gaussian, self.sampled
+        least = self.least_noise
+        noise = self.gaussian
+        half = self.sampled
         yield (
             f"at least {least.per_cell:.4g} per cell for (ε, δ) with noise that does not depend on the "
             f"data (people replaced at once: {least.group})"

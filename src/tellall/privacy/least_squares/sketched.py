@@ -248,7 +248,9 @@ def _largest(
     out[held] = known.max(axis=1)
     rest = np.setdiff1d(np.arange(grid.size), held)
     right = np.searchsorted(held, rest)
-    low, at, high = grid[held[right - 1]], grid[rest], grid[held[right]]
+    low = grid[held[right - 1]]
+    at = grid[rest]
+    high = grid[held[right]]
     # (e^at − e^low)/(e^high − e^low), written so that nothing overflows or cancels.
     way = np.exp(at - high) * np.expm1(low - at) / np.expm1(low - high)
     chord = known[right - 1] + (known[right] - known[right - 1]) * way[:, None]

@@ -34,7 +34,11 @@ __all__ = [
 ]
 
 SIGNS = {"pass": "\N{CHECK MARK}", "review": "?", "fail": "\N{MULTIPLICATION X}"}
-_THICK, _GAP, _FOOT, _SIDE, _SIGN = 14.0, 16.0, 40.0, 16.0, 16.0
+_THICK = 14.0
+_GAP = 16.0
+_FOOT = 40.0
+_SIDE = 16.0
+_SIGN = 16.0
 _FAR_ABOVE, _FAR_BELOW = 3.0, 1.0  # an axis is at most this many times as long as most bars need
 
 

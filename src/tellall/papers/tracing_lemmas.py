@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from itertools import product
+from functools import partial
+from itertools import pairwise, product
 from typing import Any
 
 import numpy as np
 from scipy.special import bdtrc
 
 import tellall as ta
+from tellall.core.errors import invalid
 from tellall.papers.claims import Array, Joined, NamedCase, binomial, case_of, share_of
 from tellall.papers.reader import read_paper
 
@@ -33,8 +35,11 @@ def people_of(p: Array, count: int, rng: Rng) -> Array:
     return np.where(rng.random((count, p.size), dtype=np.float32) < (1 + p) / 2, 1, -1).astype(np.int8)
 
 
-def _worst_case(d: int, threshold: float) -> float:
-    """P(⟨y − z, q⟩ > τ) at p = 0, q = 1: the score is twice a centred binomial of 2d coins."""
+def _widest(d: int, threshold: float) -> float:
+    """P(⟨y − z, q⟩ > τ) at p = 0, q = 1, where scores vary most: twice a centred binomial of 2d coins.
+
+    It need not be the largest: at d = 100 a last q_j of 0.5 adds a tenth, as it fills in the steps of 2.
+    """
     return float(bdtrc(min(math.floor(threshold / 2 + d + 1e-12), 2 * d), 2 * d, 0.5))
 
 
@@ -45,7 +50,7 @@ def _thresholds(repeats: int, rng: Rng) -> Cases:
         people = np.ones((2, d), dtype=np.int8)
         found = ta.trace(np.ones(d), people[:1], people[1:], threshold=rule, delta=DELTA)
         thresholds[rule] = float(np.max(found.threshold))  # what is judged is what tellall uses
-        worst[rule] = _worst_case(d, thresholds[rule])
+        worst[rule] = _widest(d, thresholds[rule])
         yield "worst", {"value": worst[rule], "bound": DELTA, "rule": rule, "d": d}
     level = math.exp(-(thresholds["paper"] ** 2) / (4 * d))
     fine = math.isclose(level, DELTA**2) and worst["paper"] <= worst["hoeffding"] <= DELTA
@@ -122,16 +127,27 @@ def _densities(repeats: int, rng: Rng) -> Cases:
                 right += sign * (end**power - end) * (1 - end**2) * here
             off = max(off, abs(float(left - right)))
     yield "parts", {"value": off, "tried": tried}
-    for name, law, most in (
-        ("uniform", ("uniform", -1, 1), 2 / 3 - 0.1),
-        ("Beta(2, 2)", ("beta", 2, 2), 4 * 4 / 20 - 0.2 * math.sqrt(1 - 0.8) - 0.2 * (2 + 2) / 4),
-        ("Beta(2, 3)", ("beta", 2, 3), 24 / 30 - 0.2 * math.sqrt(1 - 0.8) - 0.2 * (3 + 4) / 5),
-    ):
-        yield "density", {"value": ta.strength(law, 0.1), "bound": most, "name": name, "alpha": 0.1}
+    names = ("uniform", "Beta(2, 2)", "Beta(3, 2)")  # the densities on [−1, 1], in their order
+    laws = (("uniform", -1, 1), ("beta", 2, 2), ("beta", 3, 2))
+    on_all = [one for one in densities if one[:2] == (-1.0, 1.0)]
+    for name, law, (*_, density, slope) in zip(names, laws, on_all, strict=True):
+        bound = _corollary(-1.0, 1.0, density, slope, 0.1)
+        case = {"value": ta.strength(law, 0.1), "alpha": 0.1, "name": name}
+        yield "density", {**case, "bound": bound}
+        if law[0] == "beta":
+            u, v = law[1:]
+            spread = 4 * u * v / ((u + v + 1) * (u + v))
+            printed = spread - 0.2 * math.sqrt(1 - spread) - 0.2 * (v * abs(u - 1) + u * abs(v - 1)) / (u + v)
+            yield "example", {**case, "bound": printed}
     for a, b in ((-0.5, 0.5), (-0.9, 0.8), (0.1, 0.9)):
-        most = 1 - (a * a + a * b + b * b) / 3 - 0.2 / (b - a) - 0.2
-        case = {"value": ta.strength(("uniform", a, b), 0.1), "bound": most, "alpha": 0.1}
-        yield "interval density", {**case, "name": f"uniform on [{a:g}, {b:g}]"}
+        case = {
+            "value": ta.strength(("uniform", a, b), 0.1),
+            "alpha": 0.1,
+            "name": f"uniform on [{a:g}, {b:g}]",
+        }
+        flat = partial(np.full_like, fill_value=1 / (b - a))
+        yield "interval density", {**case, "bound": _corollary(a, b, flat, np.zeros_like, 0.1)}
+        yield "example", {**case, "bound": 1 - (a * a + a * b + b * b) / 3 - 0.2 / (b - a) - 0.2}
     a, b = 0.9, 1.0
     exact, printed = 1 - (a * a + a * b + b * b) / 3, 2 / 3 - 2 / 3 * (b - a)
     fine = exact < printed and exact >= (b - a) - (b - a) ** 2 / 3 - 1e-12
@@ -158,6 +174,20 @@ def _densities(repeats: int, rng: Rng) -> Cases:
     yield "gaussian strength", {**numbers, "tried": tried + 1, "alpha": alpha}
 
 
+def _corollary(
+    a: float, b: float, density: Callable[[Array], Array], slope: Callable[[Array], Array], alpha: float
+) -> float:
+    """γ by Corollary 16; by Corollary 15 on [−1, 1], where it has no terms at the ends."""
+    grid, weights = np.polynomial.legendre.leggauss(20)
+    corners = sorted({a, b, *(corner for corner in (0.0, 1 / 3) if a < corner < b)})  # of |p| and |ρ′|
+    gamma = 1 - alpha * (float(density(np.array([a, b])).sum()) if (a, b) != (-1.0, 1.0) else 0.0)
+    for low, high in pairwise(corners):
+        p, w = (low + high) / 2 + (high - low) / 2 * grid, weights * (high - low) / 2
+        lost = 2 * np.abs(p) * density(p) + np.abs(slope(p)) * (1 - p**2)
+        gamma -= float(w @ (p**2 * density(p) + alpha * lost))
+    return gamma
+
+
 def _small_cases(repeats: int, rng: Rng) -> Cases:
     # the mean of three coins is ±1 or ±1/3: always further off than 0.3
     one_sided = math.exp(-(0.3**2) * 3 / 2)
@@ -172,7 +202,7 @@ def _small_cases(repeats: int, rng: Rng) -> Cases:
         p = rng.uniform(-0.9, 0.9, 3)
         weight = np.asarray(((1 + rows * p) / 2).prod(axis=1))
         x = (rows - p) / np.sqrt(1 - p**2)
-        y = x @ rng.normal(size=3) + rng.normal() * rows.prod(axis=1)
+        y = x @ rng.normal(size=3) + rng.exponential() * rng.normal(size=len(rows))  # any function of them
         sum_of_squares = float(((weight @ (x * y[:, None])) ** 2).sum())
         largest = max(largest, sum_of_squares / float(weight @ y**2))
     yield "bessel", {"value": largest, "tried": tried}
@@ -255,37 +285,53 @@ def _with_pool(repeats: int, rng: Rng) -> Cases:
     people, pool = _drawn(n, 82, 20_000, rng)
     score = (people[:n] - people[n]) * np.clip(people[:n].mean(axis=0) - pool, -2 * alpha, 2 * alpha)
     beta = 2 * math.exp(-(alpha**2) * n / 2)
-    bound = gamma - 4 * n * (beta + 2 * math.exp(-(alpha**2) * 82 / 2))
+    bound = gamma - 4 * n * (beta + math.exp(-(alpha**2) * 82 / 2))
     numbers = {"value": float(score.sum(axis=0).mean()), "bound": bound}
     yield "pool mean", {**numbers, "n": n, "pool": 82, "alpha": alpha, "columns": score.shape[1]}
-    n, alpha, d, runs = 20, 0.25, 5000, max(_ENOUGH, repeats // 2)
-    plan = ta.tracing_plan(n, ta.strength(("uniform", -1, 1), alpha), alpha, DELTA)
+    n, alpha, runs = 64, 0.5, max(_ENOUGH, repeats // 2)
+    plan = ta.tracing_plan(n, gamma, alpha, DELTA)
+    d = math.ceil(alpha**2 * n**2 * math.log(1 / DELTA) / gamma**2)  # what O(·) holds, times one
     size, eta = math.ceil(plan.pool_people or 0.0), 2 * alpha
-    for release, few in (("mean of all", n), ("mean of 12", 12)):
-        sums, norms, traced = [], [], []
-        for _ in range(runs):
-            people, pool = _drawn(n, size, d, rng)
-            truncated = np.clip(people[:few].mean(axis=0) - pool, -eta, eta)
-            scores = (people[:n] - people[n]) @ truncated
-            threshold = 4 * alpha * math.sqrt(d * math.log(1 / DELTA))
-            sums.append(float(scores.sum() < plan.gamma * d / 2))
-            norms.append(float(np.linalg.norm(scores)) / (eta * d))
-            traced.append(float((scores > threshold).any()))
-        words: dict[str, Any] = {"n": n, "d": d, "runs": runs, "pool": size, "release": release}
-        words["times"] = (plan.pool_attributes or 0.0) / d
-        for key, seen, more in (
-            ("pool sum", round(sum(sums)), {}),
-            ("norm of scores", sum(norm > 2 for norm in norms), {"largest": max(norms)}),
-        ):
-            yield key, {"value": _most_share(seen, runs), "seen": seen, **words, **more}
-        least = least_share(round(sum(traced)), runs)
-        yield "traced people", case_of(share_of(traced), **words, bound=plan.pool_traced, least=least)
+    threshold = 4 * alpha * math.sqrt(d * math.log(1 / DELTA))
+    sums, norms, traced = [], [], []
+    for _ in range(runs):
+        people, pool = _drawn(n, size, d, rng)
+        truncated = np.clip(people[:n].mean(axis=0) - pool, -eta, eta)
+        scores = (people[:n] - people[n]) @ truncated
+        sums.append(float(scores.sum() < gamma * d / 2))
+        norms.append(float(np.linalg.norm(scores)) / (eta * d))
+        traced.append(float((scores > threshold).sum() >= max(1.0, plan.pool_traced or 0.0)))
+    words: dict[str, Any] = {"n": n, "d": d, "runs": runs, "pool": size, "alpha": alpha}
+    words |= {
+        "beta": _far(n, alpha),
+        "most": plan.pool_beta,
+        "least_d": 64 * (n + math.sqrt(math.log(1 / DELTA))),
+    }
+    words["times"] = (plan.pool_attributes or 0.0) / d
+    if words["beta"] > words["most"]:
+        raise invalid("n", "enough people for strong accuracy", n)
+    for key, seen, more in (
+        ("pool sum", round(sum(sums)), {}),
+        ("norm of scores", sum(norm > 2 for norm in norms), {"largest": max(norms)}),
+    ):
+        yield key, {"value": _most_share(seen, runs), "seen": seen, **words, **more}
+    least = least_share(round(sum(traced)), runs)
+    yield "traced people", case_of(share_of(traced), **words, bound=plan.pool_traced, least=least)
+
+
+def _far(n: int, alpha: float) -> float:
+    """The largest chance, over p, that the mean of n coins is further than α from p, on a fine grid of p."""
+    counts = np.arange(n + 1)
+    grid = np.linspace(-1, 1, 2001)
+    laws = np.array([binomial(counts, n, (1 + p) / 2) for p in grid])
+    return float((laws * (np.abs(2 * counts / n - 1 - grid[:, None]) > alpha - 1e-12)).sum(axis=1).max())
 
 
 def _drawn(n: int, size: int, d: int, rng: Rng) -> tuple[Array, Array]:
     """n people with one reference person after them, and the mean of a pool."""
     p = rng.uniform(-1, 1, d)
-    return people_of(p, n + 1, rng).astype(np.float32), people_of(p, size, rng).mean(axis=0)
+    mean = 2 * rng.binomial(size, (1 + p) / 2) / size - 1
+    return people_of(p, n + 1, rng).astype(np.float32), mean.astype(np.float32)
 
 
 LEMMAS = (_thresholds, _identities, _densities, _small_cases, _simulated, _with_pool, _necessity)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from math import nan, sqrt
+from math import ceil, nan, sqrt
 from pathlib import Path
 from typing import Any
 
@@ -180,7 +180,7 @@ def figure_2(data: PaperData, epsilon: float, rows: Sequence[int]) -> dict[str, 
     limit (Lemma 1). ``gaussian`` and ``gaussian_unit``: δ of noise with the sketch's error, on columns as
     they are and on unit columns, where the sketch's δ is the same. ``projected_error`` and ``projected``:
     projected least squares with as many rows, padded for (ε, δ = 1/n); ``projected_variance`` is its error
-    without the bias.
+    without the bias; ``sketch_as_far_off`` is δ of a sketch with the projection's error.
     """
     x, y, unit = data.features, data.response, data.unit
     fit = ta.privacy.influence(x, y)
@@ -207,9 +207,19 @@ def figure_2(data: PaperData, epsilon: float, rows: Sequence[int]) -> dict[str, 
                 "projected_error": projected.expected_error(x, y),
                 "projected_variance": projected.expected_error(x, y) - _bias(x, y, projected.padding),
                 "projected": float(projected.profile(x, y).delta(epsilon)),
+                "sketch_as_far_off": _as_far_off(data, epsilon, projected.expected_error(x, y)),
             }
         )
     return out | {name: tuple(one[name] for one in found) for name in found[0]}
+
+
+def _as_far_off(data: PaperData, epsilon: float, error: float) -> float:
+    """δ of the sketch that has at most this expected error, which falls as 1/(rows − p − 1)."""
+    x, y = data.features, data.response
+    beyond = x.shape[1] + 1
+    spread = ta.SketchedLeastSquares(beyond + 10).expected_error(x, y) * 10
+    rows = beyond + max(1, ceil(spread / error))
+    return float(ta.SketchedLeastSquares(rows).profile(x, y).delta(epsilon))
 
 
 def _bias(features: Array, response: Array, padding: float) -> float:
@@ -250,6 +260,9 @@ def _trade_off(two: dict[str, Any]) -> Iterator[NamedCase]:
     numbers = {"low": min(times), "high": max(times), "beaten": beaten, "unbeaten": not beaten}
     yield "projection, variance", {**words, **ends, **numbers, "count": len(times)}
     least, nothing = min(two["projected_error"]), two["nothing"]
+    useless = least >= 0.99 * nothing
+    as_far_off = zip(two["sketch_as_far_off"], two["projected"], strict=True)
+    larger = sum(sketch > projected for sketch, projected in as_far_off)
     yield (
         "projection",
         {
@@ -258,7 +271,10 @@ def _trade_off(two: dict[str, Any]) -> Iterator[NamedCase]:
             "least": least,
             "nothing": nothing,
             "error": min(two["error"]),
-            "useless": least >= 0.99 * nothing,
+            "larger": larger,
+            "count": len(times),
+            "always": useless and not larger,
+            "sometimes": useless,
         },
     )
     ratio = [b / a for a, b in zip(two["sketched"], two["sketched_normal"], strict=True) if a > 0]
@@ -358,7 +374,8 @@ def _black_box(three: dict[str, Any]) -> Iterator[NamedCase]:
     spread = np.sqrt((1 + np.exp(2 * np.array(three["epsilon"]))) / (4 * three["draws"]))
     off = np.array(three["estimate"]) - np.array(three["exact"])
     most = {"over": int((off > 0).sum()), "most": float((off / spread).max())}
-    yield "below", {**words, **most, "above": above, "points": len(off), "from_below": not above}
+    fine = {"always": not most["over"], "sometimes": not above}
+    yield "below", {**words, **most, **fine, "above": above, "points": len(off)}
     near = bool(np.all(np.abs(off) <= 5 * spread))
     apart = float(np.abs(off).max())
     yield "recovered", {**words, "apart": apart, "near": near, "word": "within" if near else "beyond"}

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from scipy.integrate import quad
 from scipy.special import erf, erfi
+from scipy.stats import multivariate_normal
 
 import tellall as ta
 from tellall.papers.claims import Array, NamedCase
@@ -65,28 +66,26 @@ def _algebra(rng: Rng) -> Iterator[NamedCase]:
         share = w[i] ** 2 / total
         closed = ta.privacy.sketch_delta(0.3, p, share, width, rows, "asymptotic")
         pair = max(pair, _apart(closed, direct))
-        # Lemma 8: eigenvalues of A, ‖b‖² and c of both directions
+        # Lemma 8: UAUᵀ, Ub and c of both directions, in the frame of the roots that are used here
         for first, second, sign in ((0, 1, 1), (1, 0, -1)):
             means, laws = (x, x1), covariances
             a, g = np.linalg.inv(laws[second]), np.linalg.cholesky(laws[first])
-            spectrum = 1 - np.linalg.eigvalsh(g.T @ a @ g)
+            square, arm2 = np.eye(width) - g.T @ a @ g, -g.T @ a @ (means[first] - means[second])
             move = means[first] - means[second]
             offset = sign * -math.log(ratio) - 0.5 * float(move @ a @ move)
-            length = float(np.linalg.norm(g.T @ a @ move))
             if sign == 1:
                 scale = (1 - p) * total / ((1 - p) * total - w[i] ** 2)
                 lemma = np.eye(width) - scale * root.T @ (gram - np.outer(v, v)) @ root
                 arm = math.sqrt(rows) * w[i] * math.sqrt(total) / ((1 - p) * total - w[i] ** 2)
-                length8 = abs(arm) * float(np.linalg.norm(root.T @ (gram - np.outer(v, v)) @ inverse @ v))
+                arm8 = -arm * root.T @ (gram - np.outer(v, v)) @ inverse @ v
                 offset8 = -math.log(ratio) - 0.5 * rows * p * w[i] ** 2 / ((1 - p) * total - w[i] ** 2)
             else:
                 smaller = np.linalg.cholesky(np.linalg.inv(gram1))
                 lemma = np.eye(width) - shrunk * smaller.T @ gram @ smaller
                 arm = math.sqrt(rows) * w[i] * math.sqrt(total - w[i] ** 2 / (1 - p)) / (total * (1 - p))
-                length8 = abs(arm) * float(np.linalg.norm(smaller.T @ v))
+                arm8 = arm * smaller.T @ v
                 offset8 = math.log(ratio) - 0.5 * rows * w[i] ** 2 * p / (total * (1 - p) ** 2)
-            printed = max(printed, _apart(np.linalg.eigvalsh(lemma), np.sort(spectrum)))
-            printed = max(printed, _apart(length8, length), _apart(offset8, offset))
+            printed = max(printed, _apart(lemma, square), _apart(arm8, arm2), _apart(offset8, offset))
     words = {"n": n, "d": width}
     yield "without a row", {"value": off, **words}
     yield "gaussian", {"value": noise, **words}
@@ -130,10 +129,11 @@ def _laws(rng: Rng) -> Iterator[NamedCase]:
     words = {"draws": draws, "rows": rows, "n": n}
     yield "sketch mean", {"value": far, "ratio": ratio, "exact": exact, **words}
     off = abs(float(sketched.var()) / float(w @ w) - 1) / math.sqrt(2 / draws)
-    yield "residuals", {"value": off, "draws": draws}
+    identity = float(np.abs(sketch @ y - sketch @ (b @ x) - sketch @ w).max())
+    yield "residuals", {"value": off, "draws": draws, "identity": identity}
     moments = [quad(_moment, -9, 9, args=(k,))[0] for k in (2, 4)]
     yield "moments", {"value": max(abs(moments[0] - 0.49), abs(moments[1] - 3 * 0.49**2))}
-    tried, draws, far = 0, 200_000, 0.0
+    tried, draws, far, exponent = 0, 200_000, 0.0, 0.0
     for size in (1, 2, 3):
         z = rng.normal(size=(draws, size))
         for _ in range(2):
@@ -146,10 +146,16 @@ def _laws(rng: Rng) -> Iterator[NamedCase]:
             arm = -inner.T @ half @ np.linalg.inv(two) @ move
             determinants = math.log(np.linalg.det(one) / np.linalg.det(two)) / 2
             offset = 0.2 + determinants - 0.5 * float(move @ np.linalg.inv(two) @ move)
-            loss = np.maximum(0, 1 - np.exp(np.minimum(700, 0.5 * z**2 @ a + z @ arm + offset)))
+            inside = 0.5 * z**2 @ a + z @ arm + offset
+            drawn = move + z[:100] @ (half @ inner).T  # X at these Z
+            laws = (multivariate_normal(np.zeros(size), two), multivariate_normal(move, one))
+            by_density = 0.2 + laws[0].logpdf(drawn) - laws[1].logpdf(drawn)
+            exponent = max(exponent, _apart(inside[:100], by_density))
+            loss = np.maximum(0, 1 - np.exp(np.minimum(700, inside)))
             closed = float(ta.privacy.normal_delta(0.2, move, one, np.zeros(size), two, direction="forward"))
             far = max(far, abs(loss.mean() - closed) / (loss.std() / math.sqrt(draws) + 1e-12))
     yield "normal pair", {"value": float(far), "tried": tried, "draws": draws}
+    yield "exponent", {"value": exponent}
     offset = 0.1 + math.log(2) / 2
     right, printed = (_integral(_square(half, offset)) for half in (-0.5, 0.5))
     closed = float(ta.privacy.normal_delta(0.1, 0.0, 2.0, 0.0, 1.0, direction="forward"))

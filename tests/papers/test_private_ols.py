@@ -111,12 +111,13 @@ def test_the_trade_off_is_judged_on_both_scales(gaussian, unit, verdict) -> None
         "projected_error": (1.0, 1.0),
         "projected_variance": (0.1, 0.1),
         "projected": (0.0, 0.0),
+        "sketch_as_far_off": (0.5, 0.5),
     }
     found = {one.claim: one for one in reversed(filled(PAPER.claims, _trade_off(two)))}
     one, by_variance, by_error = (found[key] for key in ("noise", "projection, variance", "projection"))
     assert one.verdict == verdict
     assert ("from 40 rows on" in one.ours) == (unit == (1, 3))
-    assert (by_variance.verdict, by_error.verdict) == ("not reproduced", "holds")
+    assert (by_variance.verdict, by_error.verdict) == ("not reproduced", "our own addition")
     assert "at 2 of 2" in by_variance.ours
 
 
@@ -175,10 +176,10 @@ def test_the_whole_rerun(folder: Path) -> None:
     result = rerun(folder, quick=True)
     said = {(one.what, one.tested.split(",")[0]): one.verdict for one in result.statements}
     for data in ("flights", "counties"):
-        assert said["the black box stays below the theory", data] == "holds"
-        assert said["the black box recovers the profile", data] == "holds"
+        assert said["the black box comes from below", data] in ("holds", "wording")
+        assert said["the black box recovers the profile", data] == "holds within our range"
         if folder == DATA:  # large sketches on unit columns, and no scaling at all sizes
-            assert said["the sketch against Gaussian noise of equal error", data] == "not reproduced"
+            assert said["the sketch (ALS) against Gaussian noise of equal error", data] == "not reproduced"
     json.dumps(result.as_json(), allow_nan=False)
     assert [figure.title.split(",")[0] for figure in result.figures[:4]] == ["Figure 2"] * 2 + [
         "Figure 3"
@@ -196,7 +197,8 @@ def test_the_page(small: PaperData) -> None:
     page = render(result)
     for words in ("Figure 2, made up", "Figure 3, made up", "Gaussian noise of equal error", "normal limit"):
         assert words in page
-    assert [one.verdict for one in result.statements if "black box" in one.what] == ["holds", "holds"]
+    verdicts = [one.verdict for one in result.statements if "black box" in one.what]
+    assert verdicts == ["holds", "holds within our range"]
 
 
 def test_without_files_the_patients_stand_in_and_it_is_said(

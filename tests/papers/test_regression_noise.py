@@ -277,7 +277,7 @@ def test_the_whole_page_on_the_stand_in(
     assert found.stand_in
     assert verdicts["exact recovery up to n = d + 1 = 11 records"] == "not tried (other data)"
     assert verdicts["primal and dual values agree"] == "holds"
-    assert verdicts["the factor θ~ at the end of each block of z is a misprint"] == "copy"
+    assert verdicts["a factor θ~ at the end of blocks of z"] == "copy"
     assert verdicts["what noise tends to"] == "wording"
     for one in found.statements:  # nothing in the paper's Section 4 is judged by other people's data
         if one.where.startswith(("Fig.", "Table", "Sec. 4.3, Fig.")) and one.says:
@@ -343,7 +343,7 @@ def test_the_statements_on_the_paper_s_data(counties: RegressionData) -> None:
     expected = {
         "exact recovery up to n = d + 1 = 28 records": "holds",
         "error beyond d + 1 records": "not reproduced",
-        "the factor θ~ at the end of each block of z is a misprint": "copy",
+        "a factor θ~ at the end of blocks of z": "copy",
         "the error is proportional to the noise": "wording",
         "utility stays with the truncated normal": "holds",
         "“for the same perturbation budget” Gaussian or Laplace noise is more private": "wording",

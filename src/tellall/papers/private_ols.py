@@ -260,7 +260,6 @@ def _trade_off(two: dict[str, Any]) -> Iterator[NamedCase]:
     numbers = {"low": min(times), "high": max(times), "beaten": beaten, "unbeaten": not beaten}
     yield "projection, variance", {**words, **ends, **numbers, "count": len(times)}
     least, nothing = min(two["projected_error"]), two["nothing"]
-    useless = least >= 0.99 * nothing
     as_far_off = zip(two["sketch_as_far_off"], two["projected"], strict=True)
     larger = sum(sketch > projected for sketch, projected in as_far_off)
     yield (
@@ -273,8 +272,6 @@ def _trade_off(two: dict[str, Any]) -> Iterator[NamedCase]:
             "error": min(two["error"]),
             "larger": larger,
             "count": len(times),
-            "always": useless and not larger,
-            "sometimes": useless,
         },
     )
     ratio = [b / a for a, b in zip(two["sketched"], two["sketched_normal"], strict=True) if a > 0]

@@ -182,6 +182,7 @@ def _recovery(found: Everything, rng: object) -> Iterator[NamedCase]:
         printed, spread = PAPER_SIZES[n]
         numbers = {"value": ours[n][0], "bound": printed, "enough": 0.9 * printed}
         said = {"paper_error": printed, "paper_spread": spread, "deviation": ours[n][1]}
+        said["drawn"] = f"{words['samples']} random samples" if n < data.n else "all records at once"
         yield "table 2", {"n": n, **said, **numbers, **words}
 
 

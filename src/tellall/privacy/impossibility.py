@@ -46,9 +46,10 @@ def unbounded_neighbour(features: ArrayLike, response: ArrayLike, shift: float =
 
     Notes
     -----
-    private-ols, Lemma 7: replace a zero row, which has no effect, by v = (1, 0, …, 0) with response c. The
-    fit moves by (BᵀB)⁻¹v (c − vᵀx)/(1 + vᵀ(BᵀB)⁻¹v), unbounded in c; c is chosen for twice `shift` in the
-    first coefficient. With `least_error` this gives Cor. 1: no private least squares is useful for all data.
+    private-ols, proof of Lemma 7 (E-PO-7): replace a zero row, which has no effect, by v = (1, 0, …, 0) with
+    response c. The fit moves by (BᵀB)⁻¹v (c − vᵀx)/(1 + vᵀ(BᵀB)⁻¹v), unbounded in c; c is chosen for twice
+    `shift` in the first coefficient. With `least_error`: no private least squares has a small mean
+    squared error on all data (Cor. 1 says it of a variance, E-PO-6).
 
     Examples
     --------
@@ -74,7 +75,7 @@ def least_error(epsilon: ArrayLike, delta: ArrayLike, shift: ArrayLike) -> Float
     Notes
     -----
     For (ε, δ)-private answers, (1 − t) shift²/4 with t = (e^ε − 1 + 2δ)/(e^ε + 1), a bound on the total
-    variation of the two answers: private-ols, Lemma 6, with its constant.
+    variation of the two answers: private-ols, Lemma 6, with a constant of ours.
 
     Examples
     --------

@@ -82,7 +82,8 @@ class PrivacyProfile(WithFigures):
     -----
     A profile of an estimate computed from data is **relative to the data at hand**: it compares this data
     set with its own neighbours (one row zeroed), and says nothing about another data set. Least squares has
-    unbounded sensitivity, so no useful release of it is private for every data set (private-ols, Cor. 1).
+    unbounded sensitivity, so no release of it with a small mean squared error is private for every data set
+    (private-ols, Lemma 6; E-PO-6).
     The worst record is the row with the largest δ at ε = 0; its leverage (how much it alone decides its own
     fitted value) and its share of the squared residuals say why.
 

@@ -91,7 +91,7 @@ def robust_strength(eta: float) -> float:
 
 @dataclass(frozen=True)
 class TracingPlan:
-    """What the attacks need to be sure of success, by the theorems with explicit constants.
+    """What suffices for the attacks to be sure of success: the theorems' orders, with constants of ours.
 
     Attributes
     ----------
@@ -117,10 +117,12 @@ class TracingPlan:
 
 
 def tracing_plan(n: int, gamma: float, alpha: float, delta: float) -> TracingPlan:
-    """Returns how many attributes and reference people the attacks need for n people.
+    """Returns how many attributes and reference people suffice for the attacks on n people.
 
     Notes
     -----
+    The paper says O(·); the constants follow from its proofs and are ours.
+
     Single (Lemma 11, Props. 12 and 13, Azuma's inequality; E-RT-2):
 
         d ≥ 32n² ln(1/δ)/γ²

@@ -55,7 +55,7 @@ def train_score(first: Floats, second: Floats, *, kind: ScoreKind = "quadratic")
     Notes
     -----
     The log-ratio of two normal laws is quadratic. That of two Student t laws has quadratic level sets, and
-    the features z zᵀ/(1 + |z|²/b) of private-ols' black box (Sec. 5) with a bend b near ν make it linear.
+    with the features z zᵀ/(1 + |z|²/b) and a bend b near ν it is linear in them.
     Newton's method with a small ridge; O(draws·q²) for q features. Draws that are not finite get an
     indicator.
     """
@@ -237,10 +237,10 @@ def estimate_profile(
 
     Notes
     -----
-    private-ols, Sec. 5 ("Eureka"): any event gives P[event | a] − e^ε P[event | b] ≤ δ(ε). One score is
-    trained for the whole grid. For each ε and direction the event is a threshold on it, chosen on the
-    training draws; its two probabilities are measured on fresh draws. The bounds are Clopper and Pearson's,
-    each at (1 − confidence)/(4·number of ε). Memory O(batch).
+    A black box, as private-ols, Sec. 5, uses one of a paper that it cites ("Eureka"): any event gives
+    P[event | a] − e^ε P[event | b] ≤ δ(ε). One score is trained for the whole grid. For each ε and direction
+    the event is a threshold on it, chosen on the training draws; its two probabilities are measured on fresh
+    draws. The bounds are Clopper and Pearson's, each at (1 − confidence)/(4·number of ε). Memory O(batch).
 
     Examples
     --------

@@ -268,3 +268,17 @@ def test_what_explains_few_of_the_numbers_is_no_question(frame, people):
     found = _one(table.rename_axis("group"), people)
     assert not found.read
     assert not found.meanings
+
+
+def test_lines_with_a_wrong_number_are_not_taken_for_headers():
+    world = generated.world("ICU")
+    people = ta.Dataset.from_frame(world.frame, secret="Survive")
+    rate = 100 * world.frame.groupby(["AgeGroup", "Infection"]).Survive.mean()
+    lines = [[str(age), str(infected), f"{value:.1f}%"] for (age, infected), value in rate.items()]
+    table = [["AgeGroup", "Infection", "Survive"], *lines]
+    assert _one(FoundTable.of_texts(table), people).read
+    first = float(lines[0][2].rstrip("%"))
+    table[1] = [*lines[0][:2], f"{first + 0.3:.1f}%"]
+    found = _one(FoundTable.of_texts(table), people)
+    assert not found.read
+    assert found.agrees == (5, 6)

@@ -306,14 +306,19 @@ def _judged(
 
 
 def _explains_little(best: FittedTable, found: Found, table: FoundTable) -> bool:
-    """Whether a meaning that is not sure explains a cell or two and takes the others for labels.
+    """Whether a meaning explains some of the numbers and takes the others for labels.
 
-    That is no question to ask.
+    It does if lines are its headers whose numbers contradict a meaning that agrees in as many. What is not
+    sure and explains half of the numbers or less is no question to ask either.
     """
+    near = found.nearest
+    agreeing = 0 if near is None else near.agreeing[0]
+    lines = 0 if near is None or near.reading.columns != best.reading.columns else len(near.reading.rows)
+    if best.cells <= agreeing and len(best.reading.rows) < lines:
+        return True
     if _is_sure(best) or best.cells >= most_numbers(table):
         return False
-    nearest = 0 if found.nearest is None else found.nearest.agreeing[0]
-    return best.cells < nearest or 2 * best.cells <= most_numbers(table)
+    return best.cells < agreeing or 2 * best.cells <= most_numbers(table)
 
 
 def _not_found(plain: RecognisedOutput, found: Found, table: FoundTable) -> RecognisedOutput:

@@ -232,3 +232,15 @@ def test_a_figure_of_regression_noise_stands_beside_table_3(number, family):
             assert math.isnan(error)  # printed as 0: its digits are lost
     assert set(ours.y) == {1.0}
     assert not drawn.figures_of("Sec. 5", found)
+
+
+def test_propositions_with_a_pool_are_tried_where_their_conditions_hold(tmp_path):
+    """The mean of 20 people is further than 1/4 from p far more often than β ≤ γ/24n allows."""
+    from tellall.papers.tracing_lemmas import _far
+
+    assert _far(20, 0.25) > 100 * (2 / 3 - 0.25) / (24 * 20)
+    assert _far(64, 0.5) <= (2 / 3 - 0.5) / (24 * 64)
+    found = page(tmp_path, "robust-tracing", "Prop. 24")
+    assert verdict(found, "Prop. 24") == "holds"  # the paper says how many attributes: 64(n + √log(1/δ))
+    (one,) = found["statements"]
+    assert "at least 4,207" in one["tested"]

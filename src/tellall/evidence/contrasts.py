@@ -104,8 +104,10 @@ def meet_intervals(
     chosen = np.flatnonzero(sharp)
     if first.size == chosen.size:
         return None
-    low, high = np.full(first.size, -np.inf), np.full(first.size, np.inf)
-    middle, half = sign * rows.target[chosen], rows.slack[chosen]
+    low = np.full(first.size, -np.inf)
+    high = np.full(first.size, np.inf)
+    middle = sign * rows.target[chosen]
+    half = rows.slack[chosen]
     np.maximum.at(low, index, middle - half)
     np.minimum.at(high, index, middle + half)
     possible = high > low
@@ -209,7 +211,9 @@ class CompleteTables(InContrasts):
         return self._contrasts(None)
 
     def _contrasts(self, levels: int | None) -> Contrasts | None:
-        public, rows, values = self.public, self._errors, self.layout.shapes[0][-1]
+        public = self.public
+        rows = self._errors
+        values = self.layout.shapes[0][-1]
         covered = np.zeros(len(rows), dtype=bool)
         starts = np.cumsum([0, *(each - 1 for each in public.levels)])
         terms: dict[tuple[int, int], list[_Terms]] = {}  # by value of the secret and number of columns
@@ -248,7 +252,9 @@ class CompleteTables(InContrasts):
 
 def _complete(rows: Rows, cells: IntArray) -> Mask:
     """Which tables are shown completely, with errors of one size that are mostly not rounding."""
-    spread, rest, slack = rows.spread[cells], rows.rest[cells], rows.slack[cells]
+    spread = rows.spread[cells]
+    rest = rows.rest[cells]
+    slack = rows.slack[cells]
     shown = ~np.isnan(rows.target[cells]).any(axis=1) & np.isfinite(rows.std[cells]).all(axis=1)
     even = spread.max(axis=1) <= (1 + _SAME) * spread.min(axis=1)  # true where all are infinite
     out: Mask = shown & even & (slack <= rest).all(axis=1)
@@ -307,7 +313,8 @@ def _average(terms: _Terms) -> tuple[IntArray, Rows]:
     key, first, index, count = np.unique(
         terms.key[order], return_index=True, return_inverse=True, return_counts=True
     )
-    value, assumed = terms.value[order], terms.assumed[order]
+    value = terms.value[order]
+    assumed = terms.assumed[order]
     middle = value[first + count // 2]  # within a key values are sorted
     near = np.abs(value - middle[index]) <= _ODD * np.sqrt(assumed)
     weight = np.where(near | (count[index] < 3), 1 / assumed, 0.0)
@@ -317,7 +324,8 @@ def _average(terms: _Terms) -> tuple[IntArray, Rows]:
     bounded = np.isfinite(terms.reach[order])
     bound = _sums(index, share * np.where(bounded, terms.reach[order], 0.0))
     bound[index[~bounded]] = np.inf
-    spread, none = 1 / np.sqrt(total), np.zeros(key.size)
+    spread = 1 / np.sqrt(total)
+    none = np.zeros(key.size)
     return key, Rows(_sums(index, share * value), std, spread, bound, none, spread, none.astype(bool))
 
 

@@ -152,7 +152,8 @@ class CountTable:
 
     def coding(self, name: str) -> ColumnLabels:
         """The values of a column as this table has them."""
-        labels, coded = self.labels[self.columns.index(name)], dict(self.coded)
+        labels = self.labels[self.columns.index(name)]
+        coded = dict(self.coded)
         return ColumnLabels(labels, name in coded, coded.get(name))
 
     def cell(self, index: int) -> dict[str, str]:
@@ -207,7 +208,8 @@ def tables_in(release: Release) -> list[CountTable]:
 
     Values are called by their codes, or by the labels that were printed (`CellCounts`).
     """
-    statistic, shape = release.statistic, release.shape
+    statistic = release.statistic
+    shape = release.shape
     if release.where is not None:
         return _tables_where(release, release.where)
     if isinstance(statistic, CellCounts):
@@ -224,12 +226,14 @@ def tables_in(release: Release) -> list[CountTable]:
     units = statistic.units(outline)
     if SECRET in shape.names and last:
         raise invalid("releases", f"without a public column called '{SECRET}'", "one with it")
-    found, start = [], 0
+    found = []
+    start = 0
     for columns in statistic.tables(outline):
         names = {shape.names[column]: outline.columns[column].labels for column in columns} | last
         cells = prod(map(len, names.values()))
         values = release.values[start : start + cells]
-        of, done = list(names)[:-1] if statistic.scale == RATES else None, release.protections
+        of = list(names)[:-1] if statistic.scale == RATES else None
+        done = release.protections
         coded = {name: cuts[name] for name in names}
         found.append(CountTable(names, values, done, shape.people, shares_of=of, units=units, coded=coded))
         start += cells
@@ -270,7 +274,8 @@ def _printed_tables(release: Release, statistic: CellCounts) -> list[CountTable]
     cells are therefore left out. Tables drop people without a label, so the number of people is not used.
     """
     cells = np.array(statistic.cells, dtype=np.int64)
-    codes, value = cells[:, :-1], cells[:, -1]
+    codes = cells[:, :-1]
+    value = cells[:, -1]
     names = dict(zip(statistic.columns, statistic.labels, strict=True))
     hides = any(protection.hides for protection in release.protections)
     found = []

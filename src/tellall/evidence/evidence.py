@@ -70,7 +70,8 @@ class Rows:
     @classmethod
     def exact(cls, target: Array) -> Rows:
         """Equations between counts that hold exactly."""
-        none, floor = np.zeros(target.size), np.full(target.size, COUNT_FLOOR)
+        none = np.zeros(target.size)
+        floor = np.full(target.size, COUNT_FLOOR)
         return cls(target, none, floor, none, none, floor, np.zeros(target.size, dtype=bool))
 
     @classmethod
@@ -403,7 +404,8 @@ class Evidence:
     def grouped_system(self, operator: LinearOperator, rows: Rows) -> System:
         """These equations about people as equations about groups of people alike."""
         counts = self.groups.counts.astype(np.float64)
-        size, value = np.tile(counts, self.values), np.repeat(np.arange(self.values), counts.size)
+        size = np.tile(counts, self.values)
+        value = np.repeat(np.arange(self.values), counts.size)
         if self.values > 1:  # everybody has exactly one of the values
             rows = Rows.concat([rows, Rows.exact(counts)])
         return System(OnDevice.move(self._of_groups(operator), self.device), rows, size, value)
@@ -426,7 +428,8 @@ class Evidence:
             for release, part in enumerate(self.parts)
         )
         said = Certain.stacked([one for several in each for one in several])
-        bounds, origin = said.bounds, said.origin
+        bounds = said.bounds
+        origin = said.origin
         if self.values > 1:  # everybody has exactly one of the values
             counts = self.groups.counts.astype(np.float64)
             bounds = Bounds.stacked([bounds, Bounds(counts, counts)])

@@ -98,8 +98,10 @@ def hidden_rows(
     the people whom its own value may count besides. Intervals are left out if they only say that a count is
     between none and all, or repeat an exact value that is shown.
     """
-    operator, target = equations.operator, equations.target
-    reach, offset = equations.squares, target - np.nan_to_num(counts)
+    operator = equations.operator
+    target = equations.target
+    reach = equations.squares
+    offset = target - np.nan_to_num(counts)
     # entries are 0, 1 and −1: the extremes of A s, in units of the value
     least = (equations.sums - reach) / 2 - offset
     most = least + reach
@@ -115,7 +117,8 @@ def hidden_rows(
     said &= ~np.isnan(target)
     said &= (high - _FAR * std < most + _HALF - _SAME) | (~hidden & (low > least))
     hard = np.where(hidden, furthest, most)
-    down, up = offset - mismatch[0], offset + mismatch[1]
+    down = offset - mismatch[0]
+    up = offset + mismatch[1]
     ends = _Ends(np.arange(target.size), low + down, high + up, std, hard + up).take(said)
     if ends.index.size and not ends.std.any():
         exact = threshold.exact and not threshold.after.bound
@@ -129,7 +132,8 @@ def unseen_sums(
     """The sums that contain a hidden value and have known limits, by index, and an interval for each."""
     said = np.flatnonzero(hidden & np.isfinite(possible.high) & (possible.low <= possible.high))
     more, fewer = mismatch
-    low, high = ((possible.low - more + offset)[said], (possible.high + fewer + offset)[said])
+    low = (possible.low - more + offset)[said]
+    high = (possible.high + fewer + offset)[said]
     ends = _Ends(said, low - _HALF, high + _HALF, np.zeros(said.size), high)
     return said, ends.rows()
 
@@ -149,7 +153,8 @@ class _Ends:
         return _Ends(self.index[which], *ends)
 
     def rows(self) -> Rows:
-        middle, half = (self.low + self.high) / 2, (self.high - self.low) / 2
+        middle = (self.low + self.high) / 2
+        half = (self.high - self.low) / 2
         slack = np.maximum(half, 0.0)
         sharp = half - _HALF  # below zero if nothing is possible
         bound = np.where(self.std == 0, sharp, np.maximum(self.hard - middle, slack))
@@ -200,7 +205,8 @@ def _met(ends: _Ends, operator: LinearOperator, known: IntArray) -> _Ends:
     ends = ends.take(~np.isin(keys[ends.index], keys[known]))
     sign = signs[ends.index]
     _, first, index = np.unique(keys[ends.index], return_index=True, return_inverse=True)
-    low, high = np.full(first.size, -inf), np.full(first.size, inf)
+    low = np.full(first.size, -inf)
+    high = np.full(first.size, inf)
     np.maximum.at(low, index, np.where(sign > 0, ends.low, -ends.high))
     np.minimum.at(high, index, np.where(sign > 0, ends.high, -ends.low))
     back = sign[first] > 0

@@ -127,12 +127,15 @@ def join_tables(
     rows = _all_rows(shape)
     upper = np.full(size, np.inf if people is None else float(people))
     parts: list[Certain] = []
-    target, spread = [], []
+    target = []
+    spread = []
     by_counts: list[tuple[CountTable, Array, Array]] = []
     members = [_members(rows, refined, table) for table in tables]
     for number in sorted(range(len(tables)), key=lambda number: tables[number].shares_of is not None):
-        table, inside = tables[number], members[number]
-        of, cells = table.summed, table.counts.size
+        table = tables[number]
+        inside = members[number]
+        of = table.summed
+        cells = table.counts.size
         if table.shares_of is not None:
             ends = base_bounds(table, by_counts, people, {each.name: each for each in refined}, gaps)
             low, high = counts_of_shares(table, ends)
@@ -387,7 +390,9 @@ def _either(part: Certain, every: Any, some: Any, cells: int) -> Certain:
     """What is certain of a total that counts all of its people, or only those without gaps."""
     from scipy.sparse import csr_array, vstack
 
-    low, high, origin = part.low[:cells], part.high[:cells], part.origin[:cells]
+    low = part.low[:cells]
+    high = part.high[:cells]
+    origin = part.origin[:cells]
     return Certain(
         Sparse(csr_array(vstack([every, some]))),
         Bounds(np.concatenate([low, np.zeros(cells)]), np.concatenate([np.full(cells, np.inf), high])),

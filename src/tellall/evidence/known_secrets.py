@@ -50,7 +50,8 @@ def tell(secrets: Mapping[int, Any], n: int, levels: int) -> ReleaseEquations:
         alike[people] = 1 + values
     numbers = None
     if not levels:
-        low, high = np.full(n, -np.inf), np.full(n, np.inf)
+        low = np.full(n, -np.inf)
+        high = np.full(n, np.inf)
         low[people] = high[people] = target
         numbers = NumberRange(low, high)
     bounds = Bounds(target.copy(), target.copy())

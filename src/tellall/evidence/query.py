@@ -97,7 +97,8 @@ class Query:
 
     def take(self, people: IntArray, public: Public) -> Query:
         """The same of some of the people."""
-        where, chosen = self.where, people
+        where = self.where
+        chosen = people
         if where is not None:
             inside = where.members(public, "where")
             place = np.cumsum(inside) - 1

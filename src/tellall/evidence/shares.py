@@ -36,7 +36,8 @@ def base_bounds(
     """
     of = table.shares_of or ()
     sizes = [len(table.labels[table.columns.index(name)]) for name in of]
-    low, high = np.zeros(prod(sizes)), np.full(prod(sizes), np.inf)
+    low = np.zeros(prod(sizes))
+    high = np.full(prod(sizes), np.inf)
     known = not of and people is not None and table.where is None
     if known:
         low[:] = high[:] = float(people or 0)
@@ -64,7 +65,8 @@ def base_bounds(
 
 def _nested(column: Refined, fine: ColumnLabels, coarse: ColumnLabels) -> npt.NDArray[np.intp] | None:
     """For each label of the finer coding, the label of the coarser that holds it; None if it is not finer."""
-    parts, whole = column.parts[fine], column.parts[coarse]
+    parts = column.parts[fine]
+    whole = column.parts[coarse]
     inside = np.array([[not (part & ~each).any() for each in whole] for part in parts])
     if not (inside.sum(axis=1) == 1).all() or not np.array_equal(parts.sum(axis=0), whole.sum(axis=0)):
         return None
@@ -83,10 +85,13 @@ def counts_of_shares(table: CountTable, bases: tuple[Array, Array]) -> tuple[Arr
     half up to floating-point error only.
     """
     place = _project(table, table.shares_of or ())
-    least, most = bases[0][place], bases[1][place]
+    least = bases[0][place]
+    most = bases[1][place]
     shares = possible_values(table.counts, table.protections)
-    low, high = np.zeros(place.size), most.copy()
-    some, limited = least > 0, (most > 0) & np.isfinite(most)
+    low = np.zeros(place.size)
+    high = most.copy()
+    some = least > 0
+    limited = (most > 0) & np.isfinite(most)
     low[some] = np.ceil(shares[0][some] * table.units * least[some] - _WHOLE)
     high[limited] = np.floor(shares[1][limited] * table.units * most[limited] + _WHOLE)
     few = limited & ((least == most) | (most <= _FEW))
@@ -96,7 +101,8 @@ def counts_of_shares(table: CountTable, bases: tuple[Array, Array]) -> tuple[Arr
         possible = [lowest <= highest for lowest, highest in ends]
         lows = [np.where(fits, each, np.inf) for fits, (each, _) in zip(possible, ends, strict=True)]
         highs = [np.where(fits, each, -np.inf) for fits, (_, each) in zip(possible, ends, strict=True)]
-        low[at], high[at] = np.min(lows, axis=0) if first else 0.0, np.max(highs, axis=0)
+        low[at] = np.min(lows, axis=0) if first else 0.0
+        high[at] = np.max(highs, axis=0)
     impossible = np.isinf(low) | (shares[0] > shares[1])
     low, high = np.where(impossible, 1.0, low), np.where(impossible, 0.0, high)
     high = np.maximum(np.minimum(high, most), 0.0)

@@ -48,7 +48,8 @@ def nearly_exact(
     kept = list(protections)
     while kept and isinstance(kept[-1], Noise) and not kept[-1].hides and _is_tiny(kept[-1], units):
         kept.pop()
-    gone, step = [one.law for one in protections[len(kept) :]], 1 / units
+    gone = [one.law for one in protections[len(kept) :]]
+    step = 1 / units
     for each in kept:
         step = each.step_after(step)
     if not gone or not step or Sum(tuple(gone)).tail(min(step, 1 / units) / 2) >= _NEVER:
@@ -112,7 +113,8 @@ def possible_values(values: Array, protections: Sequence[Protection]) -> tuple[A
     if not noise_of(protections).known:
         return np.full(values.shape, -np.inf), np.full(values.shape, np.inf)
     lows, highs = _back(values, protections, 0.0)
-    low, high = lows.min(axis=0), highs.max(axis=0)
+    low = lows.min(axis=0)
+    high = highs.max(axis=0)
     if any(protection.keeps_zero for protection in protections):
         low, high = np.minimum(low, 0.0), np.maximum(high, 0.0)
     return low, high
@@ -161,7 +163,8 @@ def _undone(values: Array, protections: Sequence[Protection], units: float) -> B
         others = [protection for protection in protections if not protection.keeps_zero]
         nobody = _counts(*_back(values, others, 1 / units), units, exact=_is_exact(others))
         empty = ((nobody[0] <= 0) & (nobody[1] >= 0)).any(axis=0)
-        low, high = np.maximum(pieces[0], 1.0), pieces[1]
+        low = np.maximum(pieces[0], 1.0)
+        high = pieces[1]
         zero = np.where(empty, 0.0, 1.0), np.zeros(values.size)  # from 1 to 0 is empty
         pieces = np.vstack([low, zero[0]]), np.vstack([high, zero[1]])
     return _joined(*pieces)
@@ -249,7 +252,8 @@ def _joined(low: Array, high: Array) -> Bounds:
     least = np.where(some, low, np.inf).min(axis=0)
     most = np.where(some, high, -np.inf).max(axis=0)
     none = ~some.any(axis=0)
-    least[none], most[none] = 1.0, 0.0
+    least[none] = 1.0
+    most[none] = 0.0
     gaps: list[tuple[int, npt.NDArray[Any]]] = []
     for column in np.flatnonzero((some.sum(axis=0) > 1) & (most - least <= _WIDEST_GAPS)):
         counts = np.arange(least[column], most[column] + 1)

@@ -183,7 +183,8 @@ KNOWN: tuple[Step[Draft], ...] = (RestrictToPeople(), CheckColumns(), RestrictTo
 
 def _same_people(draft: Draft) -> bool:
     """Whether the view has the columns and the people of the release, and nothing else is known of them."""
-    shape, known = draft.release.shape, draft.known
+    shape = draft.release.shape
+    known = draft.known
     same = shape is None or shape == draft.view.shape
     return same and known.missing is None and not known.may_include
 

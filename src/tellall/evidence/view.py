@@ -116,7 +116,8 @@ def fit_columns(shape: Shape, view: Public) -> tuple[Public, list[IntArray]]:
             merged.append(np.zeros(levels, dtype=np.intp))
             continue
         place = view.names.index(name)
-        column, own = view.columns[place], np.asarray(view.codes[place])
+        column = view.columns[place]
+        own = np.asarray(view.codes[place])
         values = view.numbers[place] if view.numbers else None
         if (column.cuts != cuts or column.levels != levels) and values is not None and cuts is not None:
             column, own = _cut_again(column, values, cuts)
@@ -187,7 +188,8 @@ class AddedCells:
     @classmethod
     def of(cls, fine: CellLayout, coarse: CellLayout, merged: Sequence[IntArray]) -> AddedCells:
         """The cells of tables, added up over the categories that the attacker cannot tell apart."""
-        parts, start = [np.zeros(0, dtype=np.intp)], 0
+        parts = [np.zeros(0, dtype=np.intp)]
+        start = 0
         for columns, before, after in zip(fine.columns, fine.shapes, coarse.shapes, strict=True):
             axes = [*(merged[column] for column in columns), np.arange(before[-1])]
             grid = np.meshgrid(*axes, indexing="ij")
@@ -242,7 +244,8 @@ def restrict(release: Release, view: Public) -> Restriction:
     Tables whose cells add up are summed over the unknown columns. Other statistics lose the values that need
     a column which the attacker does not know as finely as the release has it.
     """
-    shape, statistic = release.shape, release.statistic
+    shape = release.shape
+    statistic = release.statistic
     assert shape is not None
     if view.names and not set(view.names) & set(shape.names):
         raise invalid(
@@ -356,7 +359,8 @@ class PopulationMismatch:
         if not last:
             return np.full(size, float(self.missing)), np.full(size, float(self.absent))
         here = equations.squares
-        more, fewer = np.full(size, float(self.missing)), np.minimum(float(self.absent), here)
+        more = np.full(size, float(self.missing))
+        fewer = np.minimum(float(self.absent), here)
         if possible is None:
             return more, fewer
         low, high = (

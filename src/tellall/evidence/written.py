@@ -83,7 +83,8 @@ class Equated:
     @classmethod
     def of(cls, draft: Draft, counts: Array, noise: Noise) -> Equated:
         """The equations of the draft's statistic, with these values and errors."""
-        release, sums = draft.release, draft.sums
+        release = draft.release
+        sums = draft.sums
         possible = possible_of(draft, noise)
         if sums is not None:
             counts = sums.add(counts)
@@ -91,7 +92,8 @@ class Equated:
         known = np.nan_to_num(counts) if _fills(draft, possible) else counts
         equations = release.statistic.equations_on(draft.device, draft.view, known)
         if sums is not None:
-            gain, reach = equations.gain * np.sqrt(sums.terms), equations.reach * sums.terms
+            gain = equations.gain * np.sqrt(sums.terms)
+            reach = equations.reach * sums.terms
             equations = replace(equations, gain=gain, reach=reach)
         return cls(draft, counts, noise, equations, possible)
 
@@ -139,7 +141,9 @@ class BeyondEquations(Step[Equated]):
         return draft.equations.numbers is not None and draft.noise.known
 
     def apply(self, draft: Equated) -> Equated:
-        equations, noise, levels = draft.equations, draft.noise, draft.draft.release.levels
+        equations = draft.equations
+        noise = draft.noise
+        levels = draft.draft.release.levels
         facts = equations.numbers
         assert facts is not None
         if not levels:
@@ -175,9 +179,12 @@ class HiddenCells(Step[Equated]):
         return _fills(draft.draft, draft.possible)
 
     def apply(self, draft: Equated) -> Equated:
-        equations, hidden, possible = draft.equations, draft.hidden, draft.possible
+        equations = draft.equations
+        hidden = draft.hidden
+        possible = draft.possible
         offset = equations.target - np.nan_to_num(draft.counts)
-        threshold, intervals = _threshold(draft.draft), None
+        threshold = _threshold(draft.draft)
+        intervals = None
         if threshold is not None:
             intervals = hidden_rows(threshold, equations, draft.counts, hidden, draft.mismatch)
         elif possible is not None and draft.draft.sums is not None:
@@ -207,7 +214,8 @@ class Errors(Step[Equated]):
     """Says how far each row may be off."""
 
     def apply(self, draft: Equated) -> Equated:
-        own, noise = draft.draft, draft.noise
+        own = draft.draft
+        noise = draft.noise
         whole = own.counts_people and noise.known and own.units == 1 and own.sums is None
         rows = rows_of(draft.equations, noise.assumed, draft.counts, whole=whole)
         if not noise.known:
@@ -223,7 +231,9 @@ class UndoProtections(Step[Equated]):
     """Says what is certain about each row: the counts that are possible or, without those, the errors."""
 
     def apply(self, draft: Equated) -> Equated:
-        rows, possible, own = draft.rows, draft.possible, draft.draft
+        rows = draft.rows
+        possible = draft.possible
+        own = draft.draft
         assert rows is not None
         if possible is None or draft.turned:
             bounded = np.isfinite(rows.bound) & ~np.isnan(rows.target)
@@ -242,7 +252,8 @@ class InContrasts(Step[Equated]):
     """Keeps the tables that contrasts can express, unless errors depend on the value or on each other."""
 
     def accepts(self, draft: Equated) -> bool:
-        release, ordinary = draft.draft.release, draft.noise.ordinary
+        release = draft.draft.release
+        ordinary = draft.noise.ordinary
         dependent = any(protection.doubt for protection in release.protections)
         same = draft.draft.sums is None and not draft.draft.other_people
         tables = draft.draft.counts_people and release.statistic.in_contrasts
@@ -287,7 +298,9 @@ WRITTEN: tuple[Step[Equated], ...] = (
 
 def release_equations(draft: Equated) -> ReleaseEquations:
     """The equations that all steps have left."""
-    own, rows, bounds = draft.draft, draft.rows, draft.bounds
+    own = draft.draft
+    rows = draft.rows
+    bounds = draft.bounds
     assert rows is not None
     assert bounds is not None
     index = np.flatnonzero(~np.isnan(rows.target) & np.isfinite(rows.std))
@@ -343,13 +356,15 @@ def _inconsistent_totals(draft: Draft, counts: Array, noise: Noise) -> tuple[str
     What the declared errors of their cells explain is not odd: each may be off by its bound or, without one,
     all together by `_EXPLAINED` times their spread. Errors of an unknown law explain nothing.
     """
-    tables, view = draft.tables, draft.view
+    tables = draft.tables
+    view = draft.view
     if not draft.release.statistic.counts_people or not len(tables):
         return ()
     starts = np.cumsum([0, *(prod(shape) for shape in tables.shapes)])
     if starts[-1] != counts.size:
         return ()
-    totals, cells = np.add.reduceat(counts, starts[:-1]), np.diff(starts)
+    totals = np.add.reduceat(counts, starts[:-1])
+    cells = np.diff(starts)
     room: Array = np.full(cells.size, 0.5)
     if noise.known:
         room += cells * noise.bound if noise.bound < np.inf else _EXPLAINED * noise.std * np.sqrt(cells)

@@ -160,7 +160,8 @@ class TruncatedNormal(Noise):
     def __init__(self, scale: float, bound: float, bound_in: str = "units") -> None:
         if bound_in not in ("units", "scales"):
             raise invalid("bound_in", "'units' or 'scales'", bound_in)
-        width, most = at_least_zero("scale", scale), at_least_zero("bound", bound)
+        width = at_least_zero("scale", scale)
+        most = at_least_zero("bound", bound)
         object.__setattr__(self, "scale", width)
         object.__setattr__(self, "_bound", (most if bound_in == "units" else most * width) if width else 0.0)
 

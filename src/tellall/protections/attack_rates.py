@@ -59,7 +59,8 @@ def _at(curve: Callable[[Floats], Floats], eps: Floats) -> Floats:
 
 def _least(value: Callable[[Floats, Floats], Floats], top: Floats, rate: Floats) -> Floats:
     """The least value over ε from 0 to each `top`, of functions that fall and then rise."""
-    low, high = np.zeros(top.shape), top
+    low = np.zeros(top.shape)
+    high = top
     steps = np.linspace(0.0, 1.0, _PLACES)
     row = np.arange(top.size)
     least = np.full(top.shape, np.inf)
@@ -68,10 +69,12 @@ def _least(value: Callable[[Floats, Floats], Floats], top: Floats, rate: Floats)
         seen = value(places, rate[:, None])
         at = seen.argmin(axis=1)
         best = seen[row, at]
-        left, right = np.maximum(at - 1, 0), np.minimum(at + 1, _PLACES - 1)
+        left = np.maximum(at - 1, 0)
+        right = np.minimum(at + 1, _PLACES - 1)
         around = np.maximum(seen[row, left], seen[row, right]) - best
         least = np.minimum(least, best)
-        low, high = places[row, left], places[row, right]
+        low = places[row, left]
+        high = places[row, right]
         if (around <= 1e-13).all():
             break
     return least

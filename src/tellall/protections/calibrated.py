@@ -110,7 +110,8 @@ class SuLQ(Protection):
 
     def guarantee(self, statistic: Statistic, public: Public, *, delta: float = 1e-6) -> Guarantee:
         """The promise it was made for."""
-        noise, known = self.prepare(statistic, public).noise, sensitivity_of(statistic, public)
+        noise = self.prepare(statistic, public).noise
+        known = sensitivity_of(statistic, public)
         assert noise is not None
         assert known is not None
         mu = known[1] / noise.std if noise.std else 0.0
@@ -183,7 +184,8 @@ class Trivial(Protection):
         """The number of people over the number of cells, for tables of counts; else zeros."""
         if context is None:
             return np.where(np.isnan(values), np.nan, 0.0)
-        out, statistic = np.zeros(values.shape), context.statistic
+        out = np.zeros(values.shape)
+        statistic = context.statistic
         if statistic.counts_people:
             total = 1.0 if statistic.scale == "fractions" else float(context.public.n)
             for _, _, index in context.tables.alike():

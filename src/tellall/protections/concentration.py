@@ -91,7 +91,8 @@ class Concentration(Hiding):
         if context is None or context.people is None:
             raise needs_people(self)
         assert isinstance(context.statistic, CellNumbers), "prepare checked it"
-        shown, people = values.copy(), context.people
+        shown = values.copy()
+        people = context.people
         broken = self.broken(context.statistic, people)
         shown[: broken.size][broken] = np.nan
         if self.complementary:  # tables of counts come after those of numbers

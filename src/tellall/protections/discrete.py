@@ -80,10 +80,12 @@ class DiscreteGaussian(LatticeNoise):
         return self.unit * math.sqrt(self._moments[1])
 
     def sample(self, size: int | tuple[int, ...], rng: Rng = None) -> Array:
-        generator, out = as_rng(rng), np.zeros(size)
+        generator = as_rng(rng)
+        out = np.zeros(size)
         if self.sigma == 0:
             return out
-        flat, t = out.reshape(-1), math.floor(self.sigma) + 1
+        flat = out.reshape(-1)
+        t = math.floor(self.sigma) + 1
         todo = np.arange(flat.size)
         while todo.size:
             proposed = _two_sided(t, todo.size, generator)

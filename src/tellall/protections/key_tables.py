@@ -64,7 +64,8 @@ def _checked(rows: Triples) -> Triples:
         raise invalid("table", _RULE, "none, or numbers that are not finite")
     if (counts < 1).any():
         raise invalid("table", "a table that does not change cells without people", "changes at pcv 0")
-    most, last = int(counts.max()), int(keys.max())
+    most = int(counts.max())
+    last = int(keys.max())
     if max(most, last, len(rows)) > _MOST:
         raise invalid("table", f"of at most {_MOST:,} rows", f"{len(rows):,}")
     grid = [(count, key) for count in range(1, most + 1) for key in range(last + 1)]
@@ -107,7 +108,8 @@ def undo(table: Triples, low: Array, high: Array, step: float) -> tuple[Array, A
         for down, up in zip(least, most, strict=True):
             lows.append(np.maximum(low - up, first))
             highs.append(np.minimum(high - down, last))
-    found, ends = np.vstack(lows), np.vstack(highs)
+    found = np.vstack(lows)
+    ends = np.vstack(highs)
     none = found > ends
     return np.where(none, np.inf, found), np.where(none, -np.inf, ends)
 

@@ -219,7 +219,8 @@ class Complement(OfAFraction):
         """The values, a random fraction of them for the opposite secret."""
         if context is None or context.people is None:
             raise needs_people(self)
-        people, statistic = context.people, context.statistic
+        people = context.people
+        statistic = context.statistic
         turned = statistic.values(replace(people, secret=(1 - people.bits).astype(np.int8)))
         scale = (self.people or people.n) / people.n if statistic.grows else 1.0
         difference = scale * (turned - statistic.values(people))  # keeps what earlier protections did
@@ -245,7 +246,8 @@ def person_keys(dataset: Dataset, key: int) -> npt.NDArray[np.int64]:
 
 def _cell_keys(keys: npt.NDArray[np.int64], dataset: Dataset, tables: CellLayout) -> Array:
     """The sum of the keys of the people in each cell, as whole numbers."""
-    public, parts = dataset.public, []
+    public = dataset.public
+    parts = []
     for columns, shape in zip(tables.columns, tables.shapes, strict=True):
         cell = np.zeros(public.n, dtype=np.intp)
         for column, levels in zip(columns, shape, strict=False):
@@ -277,7 +279,8 @@ def _check_table(table: Any) -> tuple[tuple[float, float], ...]:
         found = tuple(sorted((float(error), float(chance)) for error, chance in pairs))
     except (TypeError, ValueError):
         raise invalid("table", rule, table) from None
-    errors, chances = np.array([e for e, _ in found]), np.array([c for _, c in found])
+    errors = np.array([e for e, _ in found])
+    chances = np.array([c for _, c in found])
     if not found or not np.isfinite(errors).all() or not (chances >= 0).all():
         raise invalid("table", rule, table)
     if len(set(errors.tolist())) < errors.size:

@@ -179,7 +179,8 @@ class PrivacyProfile(WithFigures):
         before = as_fractions("prior", prior)
         if fpr is None:
             gained = self.advantage()
-            said, wrong = np.array((1.0 + gained) / 2.0), np.array((1.0 - gained) / 2.0)
+            said = np.array((1.0 + gained) / 2.0)
+            wrong = np.array((1.0 - gained) / 2.0)
         else:
             wrong = np.array(share("fpr", fpr))
             said = self.tpr(wrong)
@@ -269,8 +270,10 @@ def _squeeze(falling: Callable[[float], float], goal: float, low: float, high: f
         ratio = float(np.log(value / goal)) if value > 0.0 else -np.inf
         return max(ratio, 1e-300) if value > goal else ratio  # positive even if the quotient rounds to 1
 
-    at_low, at_high = gap(low), gap(high)
-    halve, before = False, None
+    at_low = gap(low)
+    at_high = gap(high)
+    halve = False
+    before = None
     for _ in range(400):
         width = high - low
         if width <= 1e-14 * high:
@@ -283,10 +286,12 @@ def _squeeze(falling: Callable[[float], float], goal: float, low: float, high: f
         value = gap(middle)
         met = value <= 0.0
         if met:
-            high, at_high = middle, value
+            high = middle
+            at_high = value
             at_low = at_low / 2.0 if before is True and not halve else at_low
         else:
-            low, at_low = middle, value
+            low = middle
+            at_low = value
             at_high = at_high / 2.0 if before is False and not halve else at_high
         before = None if halve else met
         halve = not halve and high - low > width / 2.0
@@ -341,7 +346,8 @@ def gaussian_delta(
 
 
 def _curve(eps: Floats, ratio: Floats) -> Floats:
-    lower, upper = eps / ratio - ratio / 2.0, eps / ratio + ratio / 2.0
+    lower = eps / ratio - ratio / 2.0
+    upper = eps / ratio + ratio / 2.0
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         # Q(lower) − e^ε Q(upper), and e^ε φ(upper) = φ(lower): factor the common normal density out.
         half = np.exp(-0.5 * lower**2) / 2.0
@@ -372,7 +378,8 @@ def gaussian_std(epsilon: float, delta: float, *, sensitivity: float = 1.0) -> f
     3.7306316348
     """
     goal = share("delta", delta, zero=False, one=False)
-    moved, eps = at_least_zero("sensitivity", sensitivity, finite=False), at_least_zero("epsilon", epsilon)
+    moved = at_least_zero("sensitivity", sensitivity, finite=False)
+    eps = at_least_zero("epsilon", epsilon)
     if moved in (0.0, np.inf):
         return moved
     # solved at this sensitivity: scaling the solution for 1 could round to the wrong side

@@ -37,7 +37,8 @@ def approximate_delta(epsilon: ArrayLike, promised: float, delta: float = 0.0) -
     [0.4627, 0.001, 0.001]
     """
     eps = as_epsilons(epsilon)
-    most, slack = at_least_zero("promised", promised), share("delta", delta)
+    most = at_least_zero("promised", promised)
+    slack = share("delta", delta)
     below = np.minimum(eps, most)
     # (e^ε₀ − e^ε)/(1 + e^ε₀), written so that nothing overflows
     gap = -np.expm1(below - most) / (1.0 + math.exp(-most))
@@ -75,7 +76,8 @@ def concentrated_delta(epsilon: ArrayLike, rho: float) -> Floats:
     >>> concentrated_delta([0.0, 1.0, 5.0], 0.1).round(4).tolist()
     [0.2236, 0.0089, 0.0]
     """
-    eps, spent = as_epsilons(epsilon), at_least_zero("rho", rho)
+    eps = as_epsilons(epsilon)
+    spent = at_least_zero("rho", rho)
     order = _ORDERS
     front = order * np.log1p(-1.0 / order) - np.log(order - 1.0)
     power = front + (order - 1.0) * (order * spent - np.asarray(eps)[..., None])
@@ -114,7 +116,8 @@ def budget(
     if advantage is not None or tpr is None or fpr is None:
         seen = f"advantage {advantage}, tpr {tpr}, fpr {fpr}"
         raise invalid("advantage", "given, or else tpr and fpr together", seen)
-    wrong, said = share("fpr", fpr, zero=False, one=False), share("tpr", tpr, zero=False, one=False)
+    wrong = share("fpr", fpr, zero=False, one=False)
+    said = share("tpr", tpr, zero=False, one=False)
     if said <= wrong:
         raise invalid("tpr", f"above the false-positive rate, {wrong:g}", tpr)
     at = float(ndtri(wrong))
@@ -140,7 +143,8 @@ def promise(
         raise invalid("epsilon, mu, rho", "given, exactly one of them", ", ".join(given) or "none")
     made = partial(PrivacyProfile, method="guarantee", neighbours="as declared", relative=False)
     if epsilon is not None:
-        most, slack = at_least_zero("epsilon", epsilon), share("delta", delta)
+        most = at_least_zero("epsilon", epsilon)
+        slack = share("delta", delta)
         return made(
             curve=lambda eps: approximate_delta(eps, most, slack),
             mechanism=f"a mechanism that declares ε = {most:g}, δ = {slack:g}",

@@ -575,7 +575,8 @@ def carry_out(
     People are changed first. If some people were left out, values that grow with the number of people are
     scaled up.
     """
-    generator, people = as_rng(rng), dataset
+    generator = as_rng(rng)
+    people = dataset
     for protection in protections:
         index = protection.chosen(people.n, generator)
         if index is not None:

@@ -155,7 +155,8 @@ class Rounding(Noise):
         if self.mode == "midpoint":
             return self._before_midpoint(low, high, step)
         with np.errstate(invalid="ignore"):
-            least, most = np.ceil(low / self.base - _LOOSE), np.floor(high / self.base + _LOOSE)
+            least = np.ceil(low / self.base - _LOOSE)
+            most = np.floor(high / self.base + _LOOSE)
             none = least > most
             least, most = np.where(none, np.inf, least), np.where(none, -np.inf, most)
             if self.mode == "nearest":
@@ -175,7 +176,8 @@ class Rounding(Noise):
             most = np.floor((high + self._shift) / self.base + _LOOSE)
             zero = (low <= _LOOSE * self.base) & (high >= -_LOOSE * self.base)
             near = step or 4 * _MULTIPLE * self.base
-            bottom, top = (least - 1) * self.base, most * self.base
+            bottom = (least - 1) * self.base
+            top = most * self.base
             first = (np.floor(bottom / near + _MULTIPLE) + 1) * near if step else bottom + near
             last = np.floor(top / near + _MULTIPLE) * near if step else top
             last = np.where(most == 0, last - near, last)  # zero itself stays zero
@@ -264,7 +266,8 @@ class Rounding(Noise):
         return np.maximum(counts - low, high - counts)
 
     def sample(self, size: int | tuple[int, ...], rng: Rng = None) -> Array:
-        generator, half = as_rng(rng), self.base / 2
+        generator = as_rng(rng)
+        half = self.base / 2
         drawn = generator.uniform(-half, half, size)
         return drawn + generator.uniform(-half, half, size) if self.random else drawn
 

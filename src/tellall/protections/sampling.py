@@ -47,7 +47,8 @@ class SamplingLaw(Noise):
 
     def count_std(self, count: Array) -> Array:
         """The standard deviation of the scaled count if the true one is ``count``."""
-        n, kept = self.people, self.kept
+        n = self.people
+        kept = self.kept
         if n < 2:
             return np.zeros(np.shape(count))
         rate = np.clip(count / n, 0.0, 1.0)
@@ -61,7 +62,8 @@ class SamplingLaw(Noise):
         Serfling: 2 exp(−2 (s N/n)²/(N (1 − (N − 1)/n))), whatever the count; the paper's exp(−2 s²/n) is
         too small (E-CT-7).
         """
-        n, kept = self.people, self.kept
+        n = self.people
+        kept = self.kept
         room = kept * (1 - (kept - 1) / n)
         return min(1.0, 2 * math.exp(-2 * (distance * kept / n) ** 2 / room))
 

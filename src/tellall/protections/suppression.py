@@ -162,7 +162,8 @@ def hide_single_gaps(tables: Array, people: npt.NDArray[np.bool_]) -> None:
     while changed:
         changed = False
         for axis in axes:
-            gone, free = np.isnan(tables) & people, ~np.isnan(tables) & people
+            gone = np.isnan(tables) & people
+            free = ~np.isnan(tables) & people
             single = (gone.sum(axis=axis, keepdims=True) == 1) & free.any(axis=axis, keepdims=True)
             if not single.any():
                 continue

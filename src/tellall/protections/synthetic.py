@@ -91,7 +91,8 @@ class SyntheticData(Protection):
             noisy = logs + generator.gumbel(size=logs.size)
             place = int(np.argmax(noisy))
             if noisy[place] > best:
-                best, chosen = float(noisy[place]), made[place]
+                best = float(noisy[place])
+                chosen = made[place]
         return chosen
 
     def weighed(self, values: Array, context: Context) -> Iterator[tuple[Array, Array]]:
@@ -133,7 +134,8 @@ def _counted(layout: CellLayout, public: Public, size: int) -> Array:
     sizes = [public.levels[column] for column in used]
     kinds = np.indices((*sizes, layout.shapes[0][-1])).reshape(len(used) + 1, -1)
     place = {column: kinds[index] for index, column in enumerate(used)}
-    counted, start = np.zeros((kinds.shape[1], size)), 0
+    counted = np.zeros((kinds.shape[1], size))
+    start = 0
     for columns, shape in zip(layout.columns, layout.shapes, strict=True):
         within = np.ravel_multi_index((*(place[column] for column in columns), kinds[-1]), shape)
         counted[np.arange(len(counted)), start + within] = 1.0
@@ -143,7 +145,8 @@ def _counted(layout: CellLayout, public: Public, size: int) -> Array:
 
 def _log_orders(rows: npt.NDArray[np.intp]) -> Array:
     """The logarithm of how many orders each data set has, its rows being sorted."""
-    same, logs = np.ones(len(rows)), np.zeros(len(rows))
+    same = np.ones(len(rows))
+    logs = np.zeros(len(rows))
     for before, here in zip(rows.T[:-1], rows.T[1:], strict=True):
         same = np.where(before == here, same + 1, 1.0)
         logs -= np.log(same)

@@ -120,7 +120,8 @@ def problems(
     known = _loadable(what) if saved else kinds(what)
     known = {**{kind.__name__: kind for kind in own}, **known}
     if not isinstance(plain, Mapping):
-        example, got = next(iter(known)), one_line(plain, _LONGEST_WORD)
+        example = next(iter(known))
+        got = one_line(plain, _LONGEST_WORD)
         return [("", f"must be a table such as {{ kind = '{example}', ... }}; got {got}")]
     if _depth(plain) > _DEEPEST:
         return [("", f"must not be nested more than {_DEEPEST} deep")]
@@ -232,7 +233,8 @@ def nearest_kind(what: str, name: str) -> str | None:
     >>> nearest_kind("statistic", "Quantiles") is None
     True
     """
-    known, word = {kind.lower(): kind for kind in kinds(what)}, name.lower()[:_LONGEST_WORD]
+    known = {kind.lower(): kind for kind in kinds(what)}
+    word = name.lower()[:_LONGEST_WORD]
     if any(part in word for part in _NOTHING_LIKE_IT):
         return None
     called = [kind for part, kind in _ALSO_CALLED[what].items() if part in word and kind in known.values()]
@@ -251,7 +253,8 @@ def _loadable(what: str) -> dict[str, type[Any]]:
 
 def _depth(plain: Any) -> int:
     """How deep kinds are nested in kinds, counted up to just over the limit."""
-    layer, depth = [plain], 0
+    layer = [plain]
+    depth = 0
     while layer and depth <= _DEEPEST:
         inner = [part for value in layer for part in _parts(value)]
         layer, depth = inner, depth + any(isinstance(part, Mapping) and KIND in part for part in inner)

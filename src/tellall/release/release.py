@@ -130,7 +130,8 @@ class Release(InNotebook):
             raise invalid("statistic", "a statistic such as Marginals(3)", statistic)
         if where is not None:
             people = people_where(where, view)
-            taken, part = statistic.take(people, view), view.take(people)
+            taken = statistic.take(people, view)
+            part = view.take(people)
             some = cls.from_values(taken, values, public=part, noise=noise, protect=protect, levels=levels)
             return some.about(where)
         try:
@@ -356,7 +357,8 @@ def _publish_stored(
             rule = "protections of values alone, for people in a store"
             raise invalid("protect", rule, type(protection).__name__, "Load them first.")
     # tables and protections of values need columns, categories and the number of people: a store has them
-    view, dataset = cast(Public, people.public), cast(Dataset, people)
+    view = cast(Public, people.public)
+    dataset = cast(Dataset, people)
     settled = statistic.settle(view, secret=people.secret is not None)
     prepared = _as_published(prepare(protections, settled, view))
     values = carry_out(prepared, dataset, settled, rng)
@@ -385,7 +387,8 @@ class Computed:
 
     def publish(self, prepared: tuple[Protection, ...], rng: Rng) -> Release:
         """The release after prepared protections: the same as :func:`publish` gives with this generator."""
-        view, done = self.dataset.public, _as_published(prepared)
+        view = self.dataset.public
+        done = _as_published(prepared)
         values = carry_out(done, self.dataset, self.statistic, rng, clean=self.clean)
         levels = self.dataset.levels
         return Release(values, self.statistic, done, self.where, view.names, view.shape, levels)

@@ -43,8 +43,10 @@ def line_through(f: npt.ArrayLike, g: npt.ArrayLike) -> tuple[float, float] | No
     ((0.5, -0.5), (1.0, 0.0))
     >>> line_through([0, 0, 1, 1], [0, 1, 0, 1])
     """
-    first, second = np.asarray(f, dtype=np.float64), np.asarray(g, dtype=np.float64)
-    low, high = int(first.argmin()), int(first.argmax())
+    first = np.asarray(f, dtype=np.float64)
+    second = np.asarray(g, dtype=np.float64)
+    low = int(first.argmin())
+    high = int(first.argmax())
     slope = (
         float(second[high] - second[low]) / float(first[high] - first[low])
         if first[low] < first[high]

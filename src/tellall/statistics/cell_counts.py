@@ -131,14 +131,16 @@ class CellCounts(Statistic):
         if dataset.secret is None:
             raise invalid("dataset", "one with a secret, to tabulate it", "no secret")
         self.size_for(dataset.public, dataset.levels)
-        people, value = self._members(dataset.public), self._value
+        people = self._members(dataset.public)
+        value = self._value
         out = np.empty(len(self.cells))
         for code in range(self.levels):
             out[value == code] = people[value == code] @ (dataset.secret == code)
         return out
 
     def equations(self, public: Public, values: Array) -> Equations:
-        people, value = self._members(public), self._value
+        people = self._members(public)
+        value = self._value
         alike = group_rows(np.concatenate(self._layers(public))).index
         if self.levels == 2:
             signs = np.where(value == 1, 1.0, -1.0)

@@ -137,7 +137,8 @@ class CellNumbers(Statistic):
         public = dataset.public
         cells = weighted_cells(public, self.sets(public), self.weights)
         people = np.ones(public.n)
-        sums, totals = cells @ np.asarray(dataset.secret, dtype=np.float64), cells @ people
+        sums = cells @ np.asarray(dataset.secret, dtype=np.float64)
+        totals = cells @ people
         found = self._scaled(sums, totals)
         if not self.counts:
             return found

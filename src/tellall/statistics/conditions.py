@@ -116,7 +116,8 @@ class _Reader:
         self.now = next(self.tokens)
 
     def step(self) -> tuple[str, str]:
-        token, self.now = self.now, next(self.tokens, ("end", ""))
+        token = self.now
+        self.now = next(self.tokens, ("end", ""))
         return token
 
     def trouble(self, wanted: str) -> InvalidInput:
@@ -214,13 +215,15 @@ class _Reader:
 
 
 def _tokens(text: str) -> Iterator[tuple[str, str]]:
-    at, end = 0, len(text.rstrip())
+    at = 0
+    end = len(text.rstrip())
     while at < end:
         match = _TOKEN.match(text, at)
         if match is None:
             rest = text[at:].lstrip()
             raise invalid("condition", f"one without the character {rest[:1]!r}", text)
-        kind, word = str(match.lastgroup), str(match.group(match.lastgroup or 0))
+        kind = str(match.lastgroup)
+        word = str(match.group(match.lastgroup or 0))
         if kind == "quoted":
             kind, word = "name", word[1:-1]
         elif word == "=" and kind == "sign":
@@ -442,7 +445,8 @@ class Mask(Subset):
     @classmethod
     def from_plain(cls, plain: Mapping[str, object], parameter: str = "subsets") -> Mask:
         """The mask that was saved as its number of people and its bits in hexadecimal."""
-        people, text = plain.get("people"), plain.get("bits")
+        people = plain.get("people")
+        text = plain.get("bits")
         if set(plain) != {"people", "bits"} or not isinstance(text, str) or not isinstance(people, int):
             raise invalid(parameter, "conditions or tables { people = ..., bits = ... }", plain)
         try:

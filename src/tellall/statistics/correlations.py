@@ -144,7 +144,8 @@ class Correlations(Statistic):
         And by how much an error of that value moves it, to first order. NaN and zero if the value is not
         shown or says that nobody differs: then there would be no correlations.
         """
-        value, slope = float(values[-1]), 1.0
+        value = float(values[-1])
+        slope = 1.0
         if not self.variance:
             more = n / max(n - 1, 1)
             value, slope = value * (1 - value) * more, abs(1 - 2 * value) * more
@@ -161,7 +162,8 @@ class Correlations(Statistic):
         return "the errors of correlations are taken to first order" if first_order else ""
 
     def in_unit(self, unit: float, values: Array, *, exact: bool) -> tuple[Statistic, Array] | None:
-        out, count = values / unit, values.size - self.mean - self.variance
+        out = values / unit
+        count = values.size - self.mean - self.variance
         if self.measure == "correlations":
             if not exact:
                 return None  # one law cannot be about numbers without a unit and others with one
@@ -172,7 +174,8 @@ class Correlations(Statistic):
 
     def equations(self, public: Public, values: Array) -> Equations:
         centred, spread = self._design(public)
-        count, n = spread.size, public.n
+        count = spread.size
+        n = public.n
         rows: Array = centred / (n - 1)
         own = values[:count]
         labels = [np.unique(row, return_inverse=True)[1].ravel() for row in centred]
@@ -222,6 +225,7 @@ def _without_scale(rows: Array, own: Array) -> tuple[Array, Array, Array, Array,
     known = np.nan_to_num(own)
     out = known[largest] * rows - known[:, None] * rows[largest]
     target = np.where(np.isfinite(own), 0.0, np.nan)
-    out[largest], target[largest] = rows[largest], known[largest] * _USUAL
+    out[largest] = rows[largest]
+    target[largest] = known[largest] * _USUAL
     doubt = np.where(np.arange(own.size) == largest, np.abs(known[largest]) * _AROUND, 0.0)
     return out, target, _WIDEST * np.hypot(known, known[largest]), doubt, ()

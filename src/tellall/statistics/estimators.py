@@ -66,7 +66,8 @@ class Models:
     @cached_property
     def alike(self) -> Patterns:
         """The groups of people with equal numbers in every term of all models."""
-        known, key = self.public.memory, ("equal numbers", *self.numbers)
+        known = self.public.memory
+        key = ("equal numbers", *self.numbers)
         if key not in known:
             labels = [np.unique(column, return_inverse=True)[1].ravel() for column in self.numbers.values()]
             known[key] = group_rows(np.stack(labels))
@@ -294,7 +295,8 @@ class Estimator(Statistic):
             raise invalid(
                 "secret", "bits or real numbers, to be modelled", f"{len(dataset.meaning)} categories"
             )
-        models, loss = self.models(dataset.public), loss_of(self.loss)
+        models = self.models(dataset.public)
+        loss = loss_of(self.loss)
         answers = dataset.secret.astype(np.float64)
         ridges = models.ridges(self.penalty, self.penalise_intercept)
         found = [fit(loss, models.design(j), answers, ridge) for j, ridge in enumerate(ridges)]
@@ -308,7 +310,8 @@ class Estimator(Statistic):
         thetas = [np.full_like(f.theta, np.nan) if f.trouble else f.theta for f in found]
         if not self.standard_errors:
             return np.concatenate(thetas)
-        models, answers = self.models(dataset.public), np.asarray(dataset.secret, dtype=np.float64)
+        models = self.models(dataset.public)
+        answers = np.asarray(dataset.secret, dtype=np.float64)
         spreads = [residual_spread(models.design(j), answers, theta) for j, theta in enumerate(thetas)]
         return np.concatenate([*thetas, spreads])
 
@@ -336,7 +339,8 @@ class Estimator(Statistic):
             raise invalid(
                 "models", f"of a manageable size (at most {_MOST_ENTRIES:,})", what, "Use fewer models."
             )
-        loss, groups = loss_of(self.loss), models.alike
+        loss = loss_of(self.loss)
+        groups = models.alike
         found = [score_rows(loss, model, self.weighting) for model in self._published(models, values)]
         operator = np.concatenate([rows.operator for rows in found])
         target, gain, reach, doubt = (
@@ -354,7 +358,8 @@ class Estimator(Statistic):
         skipped = _skipped(models, found, typical)
         numbers = None
         if self.standard_errors:
-            numbers, many = self._residuals(models, values), len(models.terms)
+            numbers = self._residuals(models, values)
+            many = len(models.terms)
             operator = np.concatenate([operator, np.ones((many, operator.shape[1]))])
             target, gain, reach, doubt, floor = (
                 np.append(part, np.full(many, own))
@@ -392,7 +397,8 @@ class Estimator(Statistic):
             np.asarray(values, dtype=np.float64)[: sum(models.sizes)], np.cumsum(models.sizes)[:-1]
         )
         ridges = models.ridges(self.penalty, self.penalise_intercept)
-        first, counts = models.alike.first, models.alike.counts.astype(np.float64)
+        first = models.alike.first
+        counts = models.alike.counts.astype(np.float64)
         return [
             PublishedModel(theta, models.design(j)[first], counts, ridge, self.tolerance)
             for j, (theta, ridge) in enumerate(zip(thetas, ridges, strict=True))

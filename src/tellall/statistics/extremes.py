@@ -27,7 +27,8 @@ class CellExtremes(NumberFacts):
 
     def limits(self, error: float) -> tuple[Array, Array]:
         n = self.cells[0].size
-        low, high = np.full(n, -np.inf), np.full(n, np.inf)
+        low = np.full(n, -np.inf)
+        high = np.full(n, np.inf)
         for cell in self.cells:  # hidden values limit nobody
             low = np.fmax(low, self.least[cell] - error)
             high = np.fmin(high, self.most[cell] + error)
@@ -73,7 +74,8 @@ class Extremes(RankedCells):
         return super().values(dataset)
 
     def in_cells(self, numbers: Array, cells: Sequence[IntArray], count: int) -> Sequence[Array]:
-        least, most = np.full(count, np.inf), np.full(count, -np.inf)
+        least = np.full(count, np.inf)
+        most = np.full(count, -np.inf)
         for cell in cells:
             np.minimum.at(least, cell, numbers)
             np.maximum.at(most, cell, numbers)

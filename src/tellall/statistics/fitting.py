@@ -27,7 +27,8 @@ __all__ = [
 
 COLLINEAR = 1e-10  # singular values of unit columns below this share of the largest count as zero
 _FLAT = 1e-6  # a fit with curvature below this share of that at zero ran away
-_NEAR, _FAR = 1e-7, 1e-4
+_NEAR = 1e-7
+_FAR = 1e-4
 
 
 def gradients(loss: FitLoss, theta: Array, x: Array, y: Array) -> Array:
@@ -58,7 +59,8 @@ def expected_hessian(loss: FitLoss, theta: Array, x: Array) -> Array:
 
     For squared, logistic and Poisson loss the Hessian does not depend on the answers, so this is exact.
     """
-    no, yes = np.zeros(x.shape[0]), np.ones(x.shape[0])
+    no = np.zeros(x.shape[0])
+    yes = np.ones(x.shape[0])
     return 0.5 * (hessian(loss, theta, x, no) + hessian(loss, theta, x, yes))
 
 
@@ -208,7 +210,8 @@ def _newton(loss: FitLoss, x: Array, y: Array, ridge: Array) -> tuple[Array, flo
     """The best point of damped Newton steps from zero, and the share of the gradient that is left there."""
     theta: Array = np.zeros(x.shape[1])
     merit = _merit(loss, x, y, ridge)
-    left, best = _left(loss, theta, x, y, ridge), theta
+    left = _left(loss, theta, x, y, ridge)
+    best = theta
     for _ in range(_ROUNDS):
         step = _newton_step(loss, theta, x, y, ridge)
         if not np.isfinite(step).all():
@@ -219,7 +222,8 @@ def _newton(loss: FitLoss, x: Array, y: Array, ridge: Array) -> tuple[Array, flo
         theta = moved
         share = _left(loss, theta, x, y, ridge)
         if share < left:
-            left, best = share, theta
+            left = share
+            best = theta
         elif left <= _SETTLED:  # only rounding moves it now
             break
         if left == 0 or (left > _SETTLED and np.abs(x @ theta).max(initial=0.0) > 1e4):

@@ -171,7 +171,8 @@ class Probit(ScoreLoss):
         return (1 - y) * _mills(-score) - y * _mills(score)
 
     def bend(self, score: Array, y: Array) -> Array:
-        ahead, behind = _mills(score), _mills(-score)
+        ahead = _mills(score)
+        behind = _mills(-score)
         return y * ahead * (score + ahead) + (1 - y) * behind * (behind - score)
 
 

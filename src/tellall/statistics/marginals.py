@@ -223,12 +223,14 @@ class Marginals(Statistic):
         target = values.copy()
         gain: Array | float = 1.0
         if self.scale == RATES:
-            gain, target = whole_cells, values * whole_cells
+            gain = whole_cells
+            target = values * whole_cells
             near = np.rint(target)
             target = np.where((np.abs(target - near) < _WHOLE) & (self.weights is None), near, target)
         operator: LinearOperator
         if levels == 2:
-            rows, signs = np.repeat(np.arange(cells), 2), np.tile([-1.0, 1.0], cells)
+            rows = np.repeat(np.arange(cells), 2)
+            signs = np.tile([-1.0, 1.0], cells)
             operator = RowScale(RowSelect(tables, rows), signs)
             target[0::2] -= people
         else:  # one block of people per value; the cells of a table have the secret last
@@ -418,7 +420,8 @@ def _products_are_cheaper(public: Public, sets: list[tuple[int, ...]]) -> bool:
     A product costs about 2 L^k/k! · n flops for L indicators. Counting costs C(d, k) · n memory accesses,
     each as slow as some hundred flops; measured on this code, the two cross near a factor of 100.
     """
-    k, d = (len(sets[0]) if sets else 0), len(public.columns)
+    k = len(sets[0]) if sets else 0
+    d = len(public.columns)
     if k not in (2, 3) or not _is_every(sets, d, k):
         return False
     return bool(2 * sum(public.levels) ** k / factorial(k) < 100 * comb(d, k))

@@ -93,8 +93,10 @@ class NumberRange:
 
     def among(self, people: IntArray, n: int) -> NumberRange:
         """The same for n people of whom these are some, by index."""
-        low, high = np.full(n, -np.inf), np.full(n, np.inf)
-        low[people], high[people] = self.low, self.high
+        low = np.full(n, -np.inf)
+        high = np.full(n, np.inf)
+        low[people] = self.low
+        high[people] = self.high
         return NumberRange(low, high, self.moments if people.size == n else None)
 
 

@@ -217,7 +217,8 @@ class Predicates(Statistic):
         return f"counts of {name} over {over} of {many} and the secret{doubt}"
 
     def size(self, public: Public) -> int:
-        d, k = len(Indicators(public)), self.ways - 1
+        d = len(Indicators(public))
+        k = self.ways - 1
         if self.attributes is not None:
             return len(self._indices(Indicators(public)))
         if self.tuples == "all":
@@ -290,7 +291,8 @@ class Predicates(Statistic):
         weights = np.zeros(public.n, dtype=_exact_type(operator))
         if secret is not None:
             weights += secret
-        line, counts = line_through(f2, f0), np.zeros(operator.shape[0])
+        line = line_through(f2, f0)
+        counts = np.zeros(operator.shape[0])
         if line is not None:  # f0 = start + slope f2: one product serves both, if one is needed at all
             counts += line[0] * public.n
             weights += line[1]
@@ -309,7 +311,8 @@ class Predicates(Statistic):
             return lambda table: _simplest(RowFunction(table, indicators.factor, order))
         indices = np.array(self._indices(indicators), dtype=np.intp)
         used, inside = np.unique(indices, return_inverse=True)
-        inside, some = inside.reshape(indices.shape), indicators.chosen(used.tolist())
+        inside = inside.reshape(indices.shape)
+        some = indicators.chosen(used.tolist())
         if _rows_are_cheaper(used.size, *indices.shape):
             _check_entries(len(indices), public.n)
             return lambda table: Dense(row_values(table, np.asarray(some, dtype=np.float32), inside))

@@ -95,7 +95,8 @@ class RankedCells(Statistic):
 
     def cells(self, public: Public) -> list[IntArray]:
         """The cell of each person in each table; cells are numbered across all tables."""
-        sets, start = self.sets(public), 0
+        sets = self.sets(public)
+        start = 0
         out: list[IntArray] = []
         for columns, size in zip(sets, sizes_of(public, sets), strict=True):
             codes = [np.asarray(public.codes[column], dtype=np.intp) for column in columns]
@@ -106,7 +107,8 @@ class RankedCells(Statistic):
         return out
 
     def values(self, dataset: Dataset) -> Array:
-        numbers, count = np.asarray(dataset.secret, dtype=np.float64), self.size(dataset.public) // self.parts
+        numbers = np.asarray(dataset.secret, dtype=np.float64)
+        count = self.size(dataset.public) // self.parts
         found = np.concatenate(self.in_cells(numbers, self.cells(dataset.public), count))
         return np.where(np.isfinite(found), found, np.nan)
 

@@ -50,7 +50,8 @@ def spread_of_errors(x: Array, errors: Array, within: Array) -> tuple[float, flo
     if _basis(x).shape[1] < x.shape[1] or x.shape[1] >= x.shape[0]:
         raise InvalidInput("standard errors of columns that depend on one another say nothing")
     share = np.sqrt(np.diag(inverse))
-    low, high = float(np.max((errors - within) / share)), float(np.min((errors + within) / share))
+    low = float(np.max((errors - within) / share))
+    high = float(np.min((errors + within) / share))
     if not low <= high + _ROOM * (1 + abs(high)):
         raise InvalidInput(
             "standard errors that are not the usual ones of this fit: robust, or of a fit to other people"
@@ -100,7 +101,8 @@ class Residuals(NumberFacts):
 
     def limits(self, error: float) -> tuple[Array, Array]:
         n = self.fits[0].x.shape[0]
-        low, high = np.full(n, -np.inf), np.full(n, np.inf)
+        low = np.full(n, -np.inf)
+        high = np.full(n, np.inf)
         for fit in self.fits:
             if fit.shown:
                 basis = _basis(fit.x)
@@ -117,7 +119,8 @@ class Residuals(NumberFacts):
             return None
         for fit in self.fits:
             if fit.shown:
-                n, line = fit.x.shape[0], _basis(fit.x)
+                n = fit.x.shape[0]
+                line = _basis(fit.x)
                 centre = fit.x @ fit.theta
                 centred = fit.x - fit.x.mean(axis=0)
                 share = max(n - line.shape[1], 0) / n
@@ -142,7 +145,8 @@ class Residuals(NumberFacts):
         coefficients = sum(fit.theta.size for fit in self.fits)
         people = []
         for fit in self.fits:
-            n, rank = fit.x.shape[0], _basis(fit.x).shape[1]
+            n = fit.x.shape[0]
+            rank = _basis(fit.x).shape[1]
             total = (n - rank) * fit.spread**2 + float(np.sum((fit.x @ fit.theta) ** 2))
             whole = fit.shown and not self.within and abs(total - np.rint(total)) < _WHOLE
             people.append(np.rint(total) if whole else np.nan)

@@ -73,7 +73,8 @@ def score_rows(loss: FitLoss, model: PublishedModel, weighting: str) -> ScoreRow
     if isinstance(loss, Squared):
         return _plain_squares(model) if weighting == "paper" else _whitened_squares(model)
     theta = np.where(np.isnan(model.theta), 0.0, model.theta)
-    no, yes = np.zeros(model.counts.size), np.ones(model.counts.size)
+    no = np.zeros(model.counts.size)
+    yes = np.ones(model.counts.size)
     with np.errstate(over="ignore", invalid="ignore"):
         at_no = gradients(loss, theta, model.x, no)
         scores = (at_no - gradients(loss, theta, model.x, yes)).T
@@ -127,8 +128,10 @@ def _rotated_squares(model: PublishedModel, tall: Array) -> ScoreRows:
     """
     left, singular, right = np.linalg.svd(tall, full_matrices=False)
     kept = singular > COLLINEAR * singular[0] if singular[0] > 0 else np.zeros(singular.size, dtype=bool)
-    people, k = model.counts.size, model.theta.size
-    operator, target = np.zeros((k, people)), np.full(k, np.nan)
+    people = model.counts.size
+    k = model.theta.size
+    operator = np.zeros((k, people))
+    target = np.full(k, np.nan)
     gain = np.ones(k)
     reach = np.ones(k)
     doubt = np.zeros(k)
@@ -233,7 +236,8 @@ def _largest_total(loss: FitLoss, model: PublishedModel) -> float:
 
 
 def _least_variance(loss: FitLoss, model: PublishedModel, intercept: bool) -> float:
-    no, yes = np.zeros(model.counts.size), np.ones(model.counts.size)
+    no = np.zeros(model.counts.size)
+    yes = np.ones(model.counts.size)
     slopes = gradients(loss, model.theta, model.x, yes) - gradients(loss, model.theta, model.x, no)
     slopes = slopes[:, : slopes.shape[1] - intercept]
     share = model.counts / model.counts.sum()

@@ -354,7 +354,8 @@ class CellLayout:
 
 def tables_of(statistic: Statistic, public: Public, levels: int = 2) -> CellLayout:
     """Where a statistic's tables lie among its values, if the secret has ``levels`` values."""
-    columns, sizes = tuple(statistic.tables(public)), public.levels
+    columns = tuple(statistic.tables(public))
+    sizes = public.levels
     shapes = [tuple(sizes[column] for column in each) for each in columns]
     total = sum(map(prod, shapes))
     if not total:

@@ -96,7 +96,8 @@ class SurvivalCurve(Statistic):
         count = 1
         if self.by is not None:
             place = public.position(self.by, "by")
-            groups, count = np.asarray(public.codes[place], dtype=np.intp), public.levels[place]
+            groups = np.asarray(public.codes[place], dtype=np.intp)
+            count = public.levels[place]
         return [_Curve.of(np.flatnonzero(groups == group), times, self.grid) for group in range(count)]
 
     def values(self, dataset: Dataset) -> Array:
@@ -187,7 +188,8 @@ class _Curve:
     def rows(self, values: Array) -> tuple[Array, Array, Array]:
         """For each published value the number of events, its gain, and a further standard deviation."""
         before = np.append(1.0, values[:-1])
-        first, last = np.append(0, self.shown[:-1] + 1), self.shown
+        first = np.append(0, self.shown[:-1] + 1)
+        last = self.shown
         target, gain, doubt = (np.full(values.size, fill) for fill in (np.nan, 1.0, 0.0))
         for row in range(values.size):
             if not (before[row] > 0 and values[row] <= before[row] + _WHOLE) or last[row] < first[row]:
@@ -198,9 +200,11 @@ class _Curve:
                 target[row] = people * (1 - ratio)
                 gain[row] = people / before[row] * np.hypot(1.0, ratio)
             elif values[row] > 0:
-                most, least = self.at_risk[first[row]], self._beyond(int(last[row])) + 1
+                most = self.at_risk[first[row]]
+                least = self._beyond(int(last[row])) + 1
                 low, high = _events_between(ratio, most, least)
-                target[row], doubt[row] = (low + high) / 2, (high - low) / np.sqrt(12)
+                target[row] = (low + high) / 2
+                doubt[row] = (high - low) / np.sqrt(12)
                 gain[row] = most / before[row] * np.hypot(1.0, ratio)
         return target, gain, doubt
 

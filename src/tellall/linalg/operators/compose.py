@@ -109,7 +109,8 @@ class RowScale(LinearOperator):
             raise invalid("scale", f"one number per row ({operator.shape[0]})", self.scale.shape)
         self.operator = operator
         self.shape = operator.shape
-        self.dtype, self.device = operator.dtype, operator.device
+        self.dtype = operator.dtype
+        self.device = operator.device
         self._rows: Any = self.device.put(self.scale)
 
     @property
@@ -156,8 +157,10 @@ class OnDevice(LinearOperator):
     """
 
     def __init__(self, resident: LinearOperator, source: LinearOperator | None = None) -> None:
-        self._resident, self._source = resident, source
-        self.shape, self.dtype = resident.shape, resident.dtype
+        self._resident = resident
+        self._source = source
+        self.shape = resident.shape
+        self.dtype = resident.dtype
 
     @classmethod
     def move(cls, operator: LinearOperator, device: Device) -> LinearOperator:
@@ -427,12 +430,14 @@ def _times(matrix: csr_array | Array, rows: Array, columns: Array) -> csr_array 
 def _quadratic(matrix: csc_array, inner: Array) -> Array:
     """a_pᵀ K a_p for every column a_p of a sparse matrix; reads only the upper half of the symmetric K."""
     matrix.sort_indices()
-    counts, flat = np.diff(matrix.indptr), inner.ravel()
+    counts = np.diff(matrix.indptr)
+    flat = inner.ravel()
     out = np.zeros(counts.size)
     for entries in np.unique(counts[counts > 0]):
         alike = np.flatnonzero(counts == entries)
         at = matrix.indptr[alike] + np.arange(entries)[:, None]
-        rows, values = matrix.indices[at].astype(np.intp), matrix.data[at]
+        rows = matrix.indices[at].astype(np.intp)
+        values = matrix.data[at]
         total = np.zeros(alike.size)
         for i in range(entries):
             start = rows[i] * inner.shape[1]

@@ -40,9 +40,11 @@ class BlockDiagonal(LinearOperator):
             raise invalid(
                 "columns", f"as many as the columns of each part ({widths})", [some.size for some in columns]
             )
-        self.parts, self.columns = tuple(parts), tuple(columns)
+        self.parts = tuple(parts)
+        self.columns = tuple(columns)
         self.shape = (sum(part.shape[0] for part in parts), sum(widths) if width is None else width)
-        self.dtype, self.device = np.result_type(*(part.dtype for part in parts)), parts[0].device
+        self.dtype = np.result_type(*(part.dtype for part in parts))
+        self.device = parts[0].device
 
     @property
     def entries(self) -> int:
@@ -72,9 +74,11 @@ class BlockDiagonal(LinearOperator):
         return out
 
     def take(self, columns: IntArray) -> LinearOperator:
-        owner, local = np.full(self.shape[1], -1), np.empty(self.shape[1], dtype=np.intp)
+        owner = np.full(self.shape[1], -1)
+        local = np.empty(self.shape[1], dtype=np.intp)
         for b, index in enumerate(self.columns):
-            owner[index], local[index] = b, np.arange(index.size)
+            owner[index] = b
+            local[index] = np.arange(index.size)
         chosen = [np.flatnonzero(owner[columns] == b) for b in range(len(self.parts))]
         kept = [part.take(local[columns[index]]) for part, index in zip(self.parts, chosen, strict=True)]
         if len(kept) == 1 and chosen[0].size == len(columns):

@@ -156,7 +156,8 @@ class Device:
             return [array]
         if dtype != self.narrow:
             return [self.xp.astype(array, dtype)]
-        found, rest = [self.xp.astype(array, dtype)], array
+        found = [self.xp.astype(array, dtype)]
+        rest = array
         for _ in range(1 if array.dtype == self.xp.float32 else 2):
             rest = rest - self.xp.astype(found[-1], array.dtype)
             if not bool(self.xp.any(rest != 0)):
@@ -428,7 +429,8 @@ class Partition(LinearOperator):
         device: Device = HOST,
         every: tuple[IntArray, int] | None = None,
     ) -> None:
-        self.device, self.every = device, every
+        self.device = device
+        self.every = every
         array = np.atleast_2d(np.asarray(codes))
         if array.ndim != 2 or array.dtype.kind not in "iu":
             raise invalid("codes", "an integer array, one row per table", f"{array.dtype} {array.shape}")
@@ -481,7 +483,8 @@ class Partition(LinearOperator):
         assert self.every is not None
         (columns, k), n = self.every, self.shape[1]
         shared = weight * np.array([comb(agree, k) for agree in range(len(columns) + 1)], dtype=np.float64)
-        out, step = np.empty((n, n)), max(1, _CHUNK // 4 // max(1, n))
+        out = np.empty((n, n))
+        step = max(1, _CHUNK // 4 // max(1, n))
         for begin in range(0, n, step):  # rows that stay in the cache
             alike = np.zeros(out[begin : begin + step].shape, dtype=np.min_scalar_type(len(columns)))
             for column in columns:
@@ -515,7 +518,8 @@ class Partition(LinearOperator):
 
     def _count_sorted(self, vector: Array) -> Array:
         """The counts by running sums over the people in the order of their cells, in double precision."""
-        device, xp = self.device, self.device.xp
+        device = self.device
+        xp = self.device.xp
         people, ends = self._sorted
         sums = xp.cumulative_sum(xp.take(xp.astype(vector, xp.float64), people), axis=0)
         until = xp.take(xp.concat([device.zeros((1,), xp.float64), sums]), ends)
@@ -549,7 +553,8 @@ class RowSelect(LinearOperator):
             raise invalid("index", f"row numbers from 0 to {operator.shape[0] - 1}", self.index)
         self.operator = operator
         self.shape = (self.index.size, operator.shape[1])
-        self.dtype, self.device = operator.dtype, operator.device
+        self.dtype = operator.dtype
+        self.device = operator.device
         self._index = self.device.put(self.index)
         self._times = np.bincount(self.index, minlength=operator.shape[0])  # how often each row was selected
 
@@ -574,7 +579,8 @@ class RowSelect(LinearOperator):
         return self.device.xp.take(self.operator.matmat(block), self._index, axis=0)
 
     def rmatmat(self, block: Array) -> Array:
-        device, xp = self.device, self.device.xp
+        device = self.device
+        xp = self.device.xp
         if self._times.max(initial=0) > 1:
             return self.operator.rmatmat(xp.astype(self._chosen.matmat(block), block.dtype, copy=False))
         padded = xp.concat([block, device.zeros((1, block.shape[1]), block.dtype)])
@@ -609,7 +615,8 @@ class Transposed(LinearOperator):
     def __init__(self, operator: LinearOperator) -> None:
         self.operator = operator
         self.shape = (operator.shape[1], operator.shape[0])
-        self.dtype, self.device = operator.dtype, operator.device
+        self.dtype = operator.dtype
+        self.device = operator.device
 
     def matmat(self, block: Array) -> Array:
         return self.operator.rmatmat(block)

@@ -52,7 +52,8 @@ Part = tuple[int, int, Any]  # start, stop and the columns of the factor between
 
 def gram_of_rows(blocks: Iterable[Array], weights: Array, n: int) -> Array:
     """Aᵀ diag(weights) A from the rows of A, some at a time."""
-    total, start = np.zeros((n, n)), 0
+    total = np.zeros((n, n))
+    start = 0
     for rows in blocks:
         total += rows.T @ (rows * weights[start : start + len(rows), None])
         start += len(rows)
@@ -214,7 +215,8 @@ def triples(device: Device, d: int, s: Array, parts: Iterable[Part], order: IntA
     For every middle row j, (T[:j] * T[j] s) @ T[j+1:].T: d³ n / 3 flops, each triple once, and some entries
     with k ≤ j within a block of four js.
     """
-    xp, blocks = device.xp, _blocks(d)
+    xp = device.xp
+    blocks = _blocks(d)
     totals = [device.zeros(block.index.shape, s.dtype) for block in blocks]
     for start, T in _people(device, parts):
         for weights in device.parts(s[start : start + T.shape[1]], T.dtype):
@@ -232,9 +234,11 @@ def triples_transposed(
 
     Like `triples`, but y has the type of the result, the parts have type `work`, and `order` is `spread`.
     """
-    xp, blocks = device.xp, _blocks(d)
+    xp = device.xp
+    blocks = _blocks(d)
     values = xp.take(xp.concat([y, device.zeros((1,), y.dtype)]), order)
-    weights, start = [], 0
+    weights = []
+    start = 0
     for block in blocks:
         size = block.index.size
         weights.append(device.parts(xp.reshape(values[start : start + size], block.index.shape), work))
@@ -265,7 +269,8 @@ def _pairs(device: Device, block: _Block, T: Array, scaled: Array) -> Array:
 def _people(device: Device, parts: Iterable[Part]) -> Iterator[tuple[int, Array]]:
     """The factor's columns, as many at a time as there is room for the products of a block's pairs."""
     for start, stop, T in parts:
-        width, count = _width(device, T.shape[0]), stop - start
+        width = _width(device, T.shape[0])
+        count = stop - start
         for first in range(0, count, width):
             part = T[:, first : min(first + width, count)]
             yield start + first, np.ascontiguousarray(part) if device is HOST else part
@@ -336,7 +341,8 @@ class Moments(LinearOperator):
         self.factor: Any = factor
         self.device = device
         if isinstance(factor, Packed):
-            self.device, self.dtype = factor.device, np.dtype(np.float32)
+            self.device = factor.device
+            self.dtype = np.dtype(np.float32)
         elif device is HOST:
             array = np.asarray(factor)
             if array.ndim != 2:
@@ -509,7 +515,8 @@ class Moments(LinearOperator):
 
     def _spread(self, d: int, vector: Array) -> Array:
         """The d × d matrix with the vector above its diagonal and zeros elsewhere."""
-        device, xp = self.device, self.device.xp
+        device = self.device
+        xp = self.device.xp
         if device is HOST:
             upper = np.zeros(d * d, dtype=vector.dtype)
             upper[upper_triangle(d)] = vector
@@ -548,7 +555,8 @@ def _add_pairs(device: Device, total: Array, T: Array, parts: list[Array]) -> No
     Below the diagonal only the panel's own square is computed.
     """
     for i, j in _panels(T.shape[0], device.panel):
-        rows, others = T[i:j, :], T[i:, :].T
+        rows = T[i:j, :]
+        others = T[i:, :].T
         for part in parts:
             total[i:j, i:] += device.product(rows * part, others)
 
@@ -578,7 +586,8 @@ def subset_rank(index: IntArray, total: int) -> IntArray:
     last = _pair_rank(index[..., -2], index[..., -1], total)
     if order == 2:
         return last
-    first, rest = index[..., 0], index[..., 1:] - index[..., :1] - 1
+    first = index[..., 0]
+    rest = index[..., 1:] - index[..., :1] - 1
     left = total - first
     before = comb(total, 3) - left * (left - 1) * (left - 2) // 6
     return before + _pair_rank(rest[..., 0], rest[..., 1], left - 1)

@@ -58,7 +58,8 @@ class ManyColumns(ABC):
 
     def outer(self, rows: Array, columns: Array) -> Array:
         """The upper half, at least, of diag(rows) A diag(columns) Aᵀ diag(rows)."""
-        out, root = np.zeros((rows.size, rows.size)), np.sqrt(columns)
+        out = np.zeros((rows.size, rows.size))
+        root = np.sqrt(columns)
         for part, written in self.written():
             written *= root[part]
             out += written @ written.T
@@ -68,7 +69,8 @@ class ManyColumns(ABC):
 
     def quadratic(self, rows: Array, inner: Array) -> Array:
         """b_pᵀ K b_p for every column b_p of diag(rows) A; reads only the upper half of the symmetric K."""
-        whole, out = np.triu(inner) + np.triu(inner, 1).T, np.empty(self.unknowns)
+        whole = np.triu(inner) + np.triu(inner, 1).T
+        out = np.empty(self.unknowns)
         for part, written in self.written():
             written *= rows[:, None]
             out[part] = np.einsum("ij,ij->j", written, whole @ written)
@@ -157,7 +159,8 @@ class RowBlocks(ManyColumns):
             value[row] = data
             follows = column[1:] == column[:-1]
             np.maximum.at(before, row[1:][follows], row[:-1][follows])
-            entries, start = entries + row.size, _starts(before)
+            entries = entries + row.size
+            start = _starts(before)
             if not np.array_equal(value[row], data) or (start.size - 1) * part.stop > _LOOSE * entries:
                 return None
         height = np.diff(start)
@@ -191,7 +194,8 @@ class RowBlocks(ManyColumns):
         return np.concatenate(parts) * self.value
 
     def back(self, rows: Array) -> Array:
-        out, said = np.zeros(self.unknowns), rows * self.value
+        out = np.zeros(self.unknowns)
+        said = rows * self.value
         for place, start, stop in zip(self.place, self.start[:-1], self.start[1:], strict=True):
             out += np.append(said[start:stop], 0.0).take(place)
         return out
@@ -210,7 +214,8 @@ class RowBlocks(ManyColumns):
         return out
 
     def quadratic(self, rows: Array, inner: Array) -> Array:
-        left, out = rows * self.value, np.zeros(self.unknowns)
+        left = rows * self.value
+        out = np.zeros(self.unknowns)
         if self._joint is not None:
             every = self._joint.quadratic(left, inner)
             return every if self.part is None else every[self.part[1]]
@@ -289,7 +294,8 @@ class _JointRows:
         rows = blocks.value.size
         first = blocks.start[:-1, None] + blocks.place
         inside = blocks.place < np.diff(blocks.start)[:, None]
-        pairs, unknowns = list[Indices](), list[Indices]()
+        pairs = list[Indices]()
+        unknowns = list[Indices]()
         for i in range(len(first)):
             for j in range(i, len(first)):
                 both = np.flatnonzero(inside[i] & inside[j])

@@ -57,7 +57,8 @@ def closed_gram(table: npt.NDArray[np.float64], bits: Array, tuples: str) -> Arr
     for start in range(0, n, _PEOPLE):
         here = slice(start, start + _PEOPLE)
         both = whole[:, here].T @ whole
-        mine, theirs = ones[here, None] - both, ones[None, :] - both
+        mine = ones[here, None] - both
+        theirs = ones[None, :] - both
         counts = (d - both - mine - theirs, theirs, mine, both)  # 00, 01, 10, 11
         powers = [_powers(count, k, falling=tuples != "all") for count in counts]
         total = np.zeros_like(both)
@@ -138,9 +139,11 @@ class RowFunction(LinearOperator):
         d, n = self.bits.shape
         self.shape = (_count(d, self.k, self.tuples), n)
         if isinstance(self.bits, Packed):
-            self.device, self.dtype = self.bits.device, np.dtype(np.float32)
+            self.device = self.bits.device
+            self.dtype = np.dtype(np.float32)
         else:
-            self.device, self.dtype = HOST, self.bits.dtype
+            self.device = HOST
+            self.dtype = self.bits.dtype
         self.coefficients, self.factor = _shortest_polynomial(self.table, self.bits)
         self._indices: dict[tuple[int, ...], IntArray] = {}
 
@@ -151,7 +154,8 @@ class RowFunction(LinearOperator):
         return stack_columns(self.device, self.rmatvec, block, self.shape[1])
 
     def matvec(self, vector: Array) -> Array:
-        xp, kind = self.device.xp, self._kind(vector)
+        xp = self.device.xp
+        kind = self._kind(vector)
         total: Any = None
         for start, stop, T in self._blocks(kind):
             part = vector[start:stop]
@@ -162,11 +166,13 @@ class RowFunction(LinearOperator):
         return self.device.zeros((self.shape[0],), kind) if total is None else total
 
     def rmatvec(self, vector: Array) -> Array:
-        xp, kind = self.device.xp, self._kind(vector)
+        xp = self.device.xp
+        kind = self._kind(vector)
         if not self.shape[0]:
             nothing: Array = self.device.zeros((self.shape[1],), kind)
             return nothing
-        values, parts = xp.astype(vector, kind, copy=False), [self.device.zeros((0,), kind)]
+        values = xp.astype(vector, kind, copy=False)
+        parts = [self.device.zeros((0,), kind)]
         for start, stop, T in self._blocks(kind):
             total = self.device.zeros((stop - start,), kind)
             found = self._back_images(T, values, (), self.k, set(self.coefficients))
@@ -399,7 +405,8 @@ def _shortest_polynomial(
     """The polynomial of g with the fewest terms, by set of attributes, and the factor it is over."""
     k = table.size.bit_length() - 1
     signs = np.array([(-1) ** index.bit_count() for index in range(table.size)])
-    in_ones, in_zeros = moebius(table), moebius(table[::-1])
+    in_ones = moebius(table)
+    in_zeros = moebius(table[::-1])
     in_signs = signs * inner_products(table) / 2**k
     sizes = [int(np.count_nonzero(c)) for c in (in_ones, in_zeros, in_signs)]
     best = int(np.argmin(sizes))

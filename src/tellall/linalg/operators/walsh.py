@@ -97,7 +97,8 @@ def _butterfly(values: npt.ArrayLike, step: Callable[[Numbers, Numbers], tuple[N
     array = np.asarray(values)
     if array.dtype.kind in "biu":  # small types would overflow
         array = array.astype(np.int64)
-    shape, k = array.shape, variables(array.shape[-1])
+    shape = array.shape
+    k = variables(array.shape[-1])
     for variable in range(k):
         halves = array.reshape(*shape[:-1], 2**variable, 2, 2 ** (k - 1 - variable))
         array = np.stack(step(halves[..., 0, :], halves[..., 1, :]), axis=-2).reshape(shape)

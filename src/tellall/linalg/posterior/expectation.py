@@ -93,8 +93,10 @@ class GaussianSteps:
             return GaussianPosterior(known, np.zeros(known.size), lambda: np.zeros(weights.size))
         settled = np.asarray(self.operator.matvec(known), dtype=np.float64)
         part = self._among(free, precision, pull, weights, row_pull - weights * settled, fixed)
-        mean, variance = known, np.zeros(known.size)
-        mean[free], variance[free] = part.mean, part.variance
+        mean = known
+        variance = np.zeros(known.size)
+        mean[free] = part.mean
+        variance[free] = part.variance
         return GaussianPosterior(mean, variance, part.shares)
 
     def _among(
@@ -170,7 +172,8 @@ class GaussianSteps:
         if not self._written or self._distinct is None:
             operator = self.operator if free.size == n else self.operator.take(free)
             return operator.gram(weights)
-        matrix, merged = self._distinct.take(free).matrix, self._distinct.gather(weights)
+        matrix = self._distinct.take(free).matrix
+        merged = self._distinct.gather(weights)
         if not self._distinct.sparse:
             return np.asarray(matrix.T @ (matrix * merged[:, None]))
         return np.asarray((matrix.T @ matrix.multiply(merged[:, None]).tocsr()).toarray())
@@ -219,22 +222,27 @@ def propagate(
     """
     operator = steps.operator
     plain = channel.slack is None and not contaminated
-    lam, eta = 1 / prior.variance, prior.mean / prior.variance
+    lam = 1 / prior.variance
+    eta = prior.mean / prior.variance
     if contaminated:
-        spread, belief = operator.squared() @ prior.variance, operator @ prior.mean
+        spread = operator.squared() @ prior.variance
+        belief = operator @ prior.mean
         channel = channel.contaminated(target - belief, spread)
         rows = _row_sites(channel, target, spread, belief)
     else:
         weights = 1 / (channel.total + np.zeros(target.size))
         rows = _RowSites(weights, weights * target)
-    mean, changes = prior.mean, list[float]()
+    mean = prior.mean
+    changes = list[float]()
     held = np.full(prior.size.size, np.nan)
-    precision, opinion = np.zeros(held.size), np.zeros(held.size)
+    precision = np.zeros(held.size)
+    opinion = np.zeros(held.size)
     for iteration in range(limit):
         doing(f"posterior, step {iteration + 1}")
         belief_now = steps.step(lam, eta, rows.weights, rows.pull, fixed=plain, held=held)
         free = np.isnan(held)
-        now_mean, now_variance = belief_now.mean[free], belief_now.variance[free]
+        now_mean = belief_now.mean[free]
+        now_variance = belief_now.variance[free]
         precision[free] = np.maximum(1 / now_variance - lam[free], 1e-9 * lam[free])
         opinion[free] = (now_mean / now_variance - eta[free]) / precision[free]
         previous, (mean, variance) = mean, prior.moments(precision, opinion)
@@ -281,7 +289,8 @@ def _row_sites(channel: Channel, target: Array, spread: Array, belief: Array) ->
     """The sites that match mean and variance of belief × error law."""
     score, curvature, gross = channel.respond(target - belief, spread)
     spread = np.maximum(spread, 1e-300)
-    least, most = 1e-9 / (spread + channel.noise), (1 - 1e-6) / spread
+    least = 1e-9 / (spread + channel.noise)
+    most = (1 - 1e-6) / spread
     curvature = np.clip(curvature, least, most)
     left = 1 - spread * curvature
     return _RowSites(curvature / left, (score + belief * curvature) / left, gross)

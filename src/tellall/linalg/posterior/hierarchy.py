@@ -72,7 +72,8 @@ class Hierarchy:
 
         The mean square of n − k free distances has a relative error of √(2/(n − k)).
         """
-        effects, n = self.covariates[:, 1:], self.index.size
+        effects = self.covariates[:, 1:]
+        n = self.index.size
         if self.line is None:
             return effects - effects.mean(axis=0), 1.0, _KNOWN_TO
         free = max(n - self.line.shape[1], 1)
@@ -102,7 +103,8 @@ class Hierarchy:
 
     def at(self, spread: float, share: float) -> Candidate:
         """The candidate with this spread and share, which does not depend on the values."""
-        variance, effects = spread**2 * (1 - share), spread**2 * share
+        variance = spread**2 * (1 - share)
+        effects = spread**2 * share
         noise = variance * self.singular**2 + 1
         used = self.covariates.shape[1] if share else 1
         image = self.image[:, :used]
@@ -211,7 +213,8 @@ class Candidate:
     @cached_property
     def deviations(self) -> Array:
         """The variance of each unit, which does not depend on the values."""
-        model, index = self.model, self.model.index
+        model = self.model
+        index = self.model.index
         known = (1 - 1 / self.noise) @ model.right**2
         turned = (self.mixed * model.singular)[:, None] * model.turned[:, : self.used]
         back = (model.right.T @ turned) / np.sqrt(model.size)[:, None]
@@ -306,9 +309,11 @@ class HierarchyPosterior:
 
     def imagine(self, times: int, rng: np.random.Generator) -> tuple[Array, Array]:
         """Other units with the same effects, and the values that they would give, one column per draw."""
-        model, units = self.model, []
+        model = self.model
+        units = []
         for place in rng.choice(self.weights.size, size=times, p=self.weights):
-            one, beta = self.candidates[place], self._solved[place].beta[:, 0].copy()
+            one = self.candidates[place]
+            beta = self._solved[place].beta[:, 0].copy()
             if beta.size > 1:
                 beta[1:] = rng.multivariate_normal(beta[1:], one.inverse[1:, 1:], method="cholesky")
             rest = rng.normal(size=model.index.size) * np.sqrt(one.variance)

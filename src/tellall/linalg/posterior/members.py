@@ -85,7 +85,8 @@ class Members:
         """The log-probability of t = 0, …, c for each of these counts, which have c members each."""
         chance = self._of(counts)
         law = np.zeros((counts.size, 1))
-        never, always = np.log1p(-chance), np.log(chance)
+        never = np.log1p(-chance)
+        always = np.log(chance)
         for member in range(chance.shape[1]):
             without = np.pad(law, ((0, 0), (0, 1)), constant_values=-np.inf) + never[:, member, None]
             within = np.pad(law, ((0, 0), (1, 0)), constant_values=-np.inf) + always[:, member, None]
@@ -145,7 +146,8 @@ class Members:
         from scipy.special import expit, logit
 
         own = logit(self._of(counts))
-        low, high = np.full(counts.size, -_FURTHEST), np.full(counts.size, _FURTHEST)
+        low = np.full(counts.size, -_FURTHEST)
+        high = np.full(counts.size, _FURTHEST)
         for _ in range(_HALVINGS):
             middle = (low + high) / 2
             few = expit(own + middle[:, None]).sum(axis=1) < expected
@@ -182,8 +184,10 @@ def _quotients(chance: Array, law: Array) -> Array:
         whole = np.pad(whole * (1 - p), ((0, 0), (0, 1))) + np.pad(whole * p, ((0, 0), (1, 0)))
     whole = np.maximum(whole, 1e-300)
     rare = chance <= 0.5
-    small, large = np.where(rare, chance, 1 - chance), np.where(rare, 1 - chance, chance)
-    out, others = np.zeros(chance.shape), np.zeros(chance.shape)
+    small = np.where(rare, chance, 1 - chance)
+    large = np.where(rare, 1 - chance, chance)
+    out = np.zeros(chance.shape)
+    others = np.zeros(chance.shape)
     upward = np.zeros(chance.shape)
     for t in range(most + 1):
         # Q(t − 1) of a member who is rarely counted: from below

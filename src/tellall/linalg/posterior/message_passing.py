@@ -26,8 +26,10 @@ class Spread:
         square = operator.squared()
         self.square = square.resident
         rng = np.random.default_rng(0)
-        right, left = rng.random(n).astype(operator.dtype), rng.random(m).astype(operator.dtype)
-        rows, columns = square.matvec(right), square.rmatvec(left)
+        right = rng.random(n).astype(operator.dtype)
+        left = rng.random(m).astype(operator.dtype)
+        rows = square.matvec(right)
+        columns = square.rmatvec(left)
         self.entry = float(np.sum(rows, dtype=float)) / max(m * float(np.sum(right, dtype=float)), 1e-300)
         self.even = bool(
             _alike(rows, self.entry * float(right.sum())) and _alike(columns, self.entry * float(left.sum()))
@@ -79,7 +81,8 @@ def pass_messages(
     halves the time, and its noise is far below that of the messages.
     """
     here = operator.resident
-    device, xp = here.device, here.device.xp
+    device = here.device
+    xp = here.device.xp
     dtype = device.dtype(here.dtype)
     moments, channel = prior.moments_on(device), channel.on(device)
 
@@ -99,7 +102,8 @@ def pass_messages(
     for iteration in range(limit):
         doing(f"posterior, step {iteration + 1}")
         v = spread.forward(tau)
-        residual, believed = judged(z - here.matvec(x) + v * s), judged(v)
+        residual = judged(z - here.matvec(x) + v * s)
+        believed = judged(v)
         if contaminated and iteration == 0:
             channel = channel.contaminated(residual, believed)
         score, curvature, gross = channel.respond(residual, believed)
@@ -136,7 +140,8 @@ def pass_messages(
 
 def _middle(channel: Channel, values: Array) -> float:
     """The median size of the rows that have a value."""
-    seen, xp = channel.seen(values), channel.device.xp
+    seen = channel.seen(values)
+    xp = channel.device.xp
     return float(xp.sort(xp.abs(seen))[seen.shape[0] // 2]) if seen.shape[0] else 0.0
 
 

@@ -122,7 +122,8 @@ class CountPrior:
         if self.alone:
             chance = self.chance(precision, opinion)
             return chance, np.maximum(chance * (1 - chance), _LEAST_VARIANCE)
-        mean, variance = np.empty(self.size.size), np.empty(self.size.size)
+        mean = np.empty(self.size.size)
+        variance = np.empty(self.size.size)
         for alike, law in self._laws(precision, opinion):
             mean[alike.index] = law @ alike.ways
             away = alike.ways - mean[alike.index][:, None, :]
@@ -140,7 +141,8 @@ class CountPrior:
                 return device.put(mean), device.put(variance)
 
             return there
-        xp, log_odds = device.xp, device.put(self._log_odds)
+        xp = device.xp
+        log_odds = device.put(self._log_odds)
 
         def alone(precision: Values, opinion: Array) -> tuple[Array, Array]:
             chance = 0.5 + 0.5 * xp.tanh(0.5 * (log_odds + precision * (opinion - 0.5)))
@@ -162,7 +164,8 @@ class CountPrior:
         with np.errstate(divide="ignore"):
             for alike, law in self._laws(precision, opinion):
                 certain = self.size[alike.index] - alike.people  # have another value for sure
-                yes, no = law @ alike.ways, law @ (alike.people - alike.ways) + certain
+                yes = law @ alike.ways
+                no = law @ (alike.people - alike.ways) + certain
                 out[alike.index] = np.log(yes) - np.log(no)
         return out
 
@@ -172,7 +175,8 @@ class CountPrior:
         Of several values, each is taken by itself.
         """
         assert self.members is not None
-        members, own = self.members, self.log_odds(precision, opinion)
+        members = self.members
+        own = self.log_odds(precision, opinion)
         out = own[members.count]
         if self.alone:
             return out
@@ -210,7 +214,8 @@ class CountPrior:
         """One draw of every count."""
         if self.alone:
             return (rng.random(self.size.size) < self.rate).astype(np.float64)
-        out, nothing = np.empty(self.size.size), np.zeros(self.size.size)
+        out = np.empty(self.size.size)
+        nothing = np.zeros(self.size.size)
         for alike, law in self._laws(nothing, nothing):
             level = rng.random((law.shape[0],))
             drawn = (np.cumsum(law, axis=1) < level[:, None]).sum(axis=1)
@@ -388,7 +393,8 @@ class Channel:
             return replace(self, share=found.share, gross_variance=found.gross_variance, scale=found.scale)
         ordinary = 1 - gross
         square = residual * residual
-        share, count = self._mean(gross), residual.shape[0]
+        share = self._mean(gross)
+        count = residual.shape[0]
         size = self._sum(gross * square) / max(share * count, 1e-9) - self._mean(spread)
         out = replace(
             self,
@@ -512,8 +518,10 @@ def _interval(
 def _wide(residual: Array, deviation: Array, slack: Array) -> tuple[Array, Array, Array]:
     from scipy.special import erfcx, log_ndtr
 
-    sign, distance = np.where(residual < 0, -1.0, 1.0), np.abs(residual)
-    a, b = (distance - slack) / deviation, (distance + slack) / deviation
+    sign = np.where(residual < 0, -1.0, 1.0)
+    distance = np.abs(residual)
+    a = (distance - slack) / deviation
+    b = (distance + slack) / deviation
     tail_a, tail_b = log_ndtr(-a), log_ndtr(-b)  # the tails keep their digits, ΔΦ does not
     fall = 2 * (slack / deviation) * (distance / deviation)  # (b² − a²)/2
     far = a > _FAR_OUT  # there differences of squares lose their digits, and limits hold

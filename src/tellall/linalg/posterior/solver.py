@@ -193,7 +193,8 @@ class PreparedPosterior:
     """A problem whose prior, operator and Gram matrix are ready."""
 
     def __init__(self, problem: CountProblem, options: Posterior) -> None:
-        self.problem, self.options = problem, options
+        self.problem = problem
+        self.options = options
         self.prior = problem.prior
         std: Array | float = problem.std
         if problem.std.size and np.all(problem.std == problem.std[0]):
@@ -301,7 +302,8 @@ class PreparedPosterior:
 
     @cached_property
     def _boxed(self) -> PreparedLeastSquares:
-        prior, problem = self.prior, self.problem
+        prior = self.prior
+        problem = self.problem
         weights = 1 / (self.channel.total + np.zeros(problem.std.size))
         box = BoxProblem(
             problem.operator, weights, 1 / prior.variance, prior.mean, problem.lower, problem.upper
@@ -329,14 +331,17 @@ class PreparedPosterior:
         """
         from scipy.special import expit
 
-        boxed, size = self._boxed.solve(target).value, self.problem.size
+        boxed = self._boxed.solve(target).value
+        size = self.problem.size
         guess = np.where(log_odds >= 0, 1.0, -1.0)
         if self._misfit(boxed, target) < self._misfit(size * expit(log_odds), target):
-            guess, name = np.where(2 * boxed >= size, 1.0, -1.0), "least-squares"
+            guess = np.where(2 * boxed >= size, 1.0, -1.0)
+            name = "least-squares"
         step = self._one_step(target, rng)
         cautious = self.prior.log_odds(step.precision, step.center)
         log_odds = guess * np.maximum(np.minimum(guess * log_odds, guess * cautious), 1e-9)
-        members, careful = self._of_members(opinion), self._of_members(step)
+        members = self._of_members(opinion)
+        careful = self._of_members(step)
         if members is not None and careful is not None:
             likely = np.where(members >= 0, 1.0, -1.0)
             members = likely * np.maximum(np.minimum(likely * members, likely * careful), 1e-9)
@@ -457,7 +462,8 @@ def _likeliest(group: IntArray, log_odds: Array) -> IntArray:
 def _judge(strength: Array, right: Array, size: Array) -> Rehearsal:
     """Whether as many guesses were wrong as the strength of the log-odds predicts."""
     missed = size - right
-    wrong, foreseen = float(missed.sum()), float(size @ _doubt(strength))
+    wrong = float(missed.sum())
+    foreseen = float(size @ _doubt(strength))
     noticed, calibrated = _off(strength, missed, size)
     if not noticed:
         return Rehearsal(wrong, foreseen)
@@ -472,14 +478,16 @@ def _judge(strength: Array, right: Array, size: Array) -> Rehearsal:
 def _off(strength: Array, missed: Array, size: Array) -> tuple[bool, bool]:
     """Whether the log-odds are noticeably off, and whether they are near enough to be trusted."""
     doubt = _doubt(strength)
-    expected, variance = size * doubt, size * doubt * (1 - doubt)
+    expected = size * doubt
+    variance = size * doubt * (1 - doubt)
     excess = abs(float((missed - expected).sum()))
     noticed = bool(excess > _NOTICED * np.sqrt(variance.sum()) + 1)
     calibrated = excess <= _room(float(expected.sum()), float(variance.sum()))
     part = np.digitize(strength, _STRATA)
     for stratum in range(1, len(_STRATA) + 1):
         here = part == stratum
-        over, spread = float((missed - expected)[here].sum()), float(variance[here].sum())
+        over = float((missed - expected)[here].sum())
+        spread = float(variance[here].sum())
         noticed |= bool(over > _NOTICED * np.sqrt(spread) + 0.5)  # one sure and wrong is one too many
         calibrated &= over <= _room(float(expected[here].sum()), spread)
     return noticed, calibrated

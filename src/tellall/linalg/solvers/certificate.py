@@ -81,7 +81,8 @@ def norm_certificate(
     """
     matrix = operator if isinstance(operator, LinearOperator) else Dense(operator)
     rows, columns = matrix.shape
-    s, z = check_vector("estimate", estimate, columns), check_vector("target", target, rows)
+    s = check_vector("estimate", estimate, columns)
+    z = check_vector("target", target, rows)
     residual = matrix.matvec(s) - z
     primal = float(np.linalg.norm(residual))
     if primal <= _EXACT * float(np.linalg.norm(z)):

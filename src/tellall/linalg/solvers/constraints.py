@@ -130,7 +130,8 @@ class _Programme:
         least, most = (np.rint(side).astype(np.int64).tolist() for side in (part.lower, part.upper))
         self._unknowns = [self._model.new_int_var(*ends, "") for ends in zip(least, most, strict=True)]
         self._able = True
-        matrix, gaps = part.matrix.tocsr(), dict(part.gaps)
+        matrix = part.matrix.tocsr()
+        gaps = dict(part.gaps)
         reach = np.maximum(np.abs(part.lower), np.abs(part.upper))
         for row, (start, stop) in enumerate(zip(matrix.indptr[:-1], matrix.indptr[1:], strict=True)):
             columns = matrix.indices[start:stop]
@@ -170,12 +171,14 @@ class _Programme:
 
     def narrow(self, unknown: int, least: float, most: float) -> None:
         domain = self._model.proto.variables[unknown].domain
-        domain[0], domain[1] = int(least), int(most)
+        domain[0] = int(least)
+        domain[1] = int(most)
 
     def find(self, effort: float, wishes: Wishes | None, direction: Array | None) -> Reply:
         if not self._able:
             return Reply()
-        library, model = self._library, self._model
+        library = self._library
+        model = self._model
         if wishes is not None or direction is not None:
             model = model.clone()
         unknowns = [model.get_int_var_from_proto_index(number) for number in range(len(self._unknowns))]
@@ -282,7 +285,8 @@ def serve(number: int) -> None:
     """Answers questions that come through a pipe, until it is closed: the child of `_Remote`."""
     pipe = Connection(number)
     matrix, low, high, lower, upper, gaps = pipe.recv()
-    columns, rows = np.arange(matrix.shape[1]), np.arange(matrix.shape[0])
+    columns = np.arange(matrix.shape[1])
+    rows = np.arange(matrix.shape[0])
     programme = _Programme(Component(matrix, low, high, lower, upper, gaps, columns, rows))
     while True:
         try:

@@ -61,7 +61,8 @@ def _rows_within(matrix: Array, target: Array, bound: Array, gaps: Gaps = ()) ->
         return _Ball(matrix, target - bound, target + bound, np.zeros((0, n)), np.zeros(0), np.inf, gaps)
     orthogonal, triangle, order = qr(matrix / scale[:, None], mode="economic", pivoting=True)
     rank = int((np.abs(triangle.diagonal()) > 1e-9 * max(abs(triangle[0, 0]), 1e-30)).sum())
-    orthogonal, unordered = orthogonal[:, :rank], np.zeros((rank, n))
+    orthogonal = orthogonal[:, :rank]
+    unordered = np.zeros((rank, n))
     unordered[:, order] = triangle[:rank]
     scaled = target / scale
     center = orthogonal.T @ scaled
@@ -121,7 +122,8 @@ class _Network:
     def __init__(self, rows: _Ball) -> None:
         self.rows = rows
         A = np.concatenate([rows.matrix, rows.triangle])
-        self.plus, self.minus = np.maximum(A, 0).T.copy(), np.minimum(A, 0).T.copy()
+        self.plus = np.maximum(A, 0).T.copy()
+        self.minus = np.minimum(A, 0).T.copy()
         self.sizes = np.abs(A)
         inverse = np.divide(1.0, self.sizes, out=np.zeros_like(A), where=A != 0)
         # a row lets an unknown with a positive entry move by room / entry, and does not limit the others
@@ -144,17 +146,20 @@ class _Network:
             low, high, above, below, span = (part[alive] for part in (low, high, above, below, span))
             if not low.shape[0]:
                 break
-            up, down = high - low, high - low
+            up = high - low
+            down = high - low
             span = np.minimum(span, (self.sizes * up.max(axis=0)).max(axis=1, initial=0.0))
             for room, forth, back in ((above, up, down), (below, down, up)):
                 box, row = np.nonzero(room < span)  # only rows this tight can shrink anything
                 if box.size:
                     _tighten(forth, box, room[box, row], row, self.rise)
                     _tighten(back, box, room[box, row], row, self.fall)
-            new_low, new_high = high - down, low + up
+            new_low = high - down
+            new_high = low + up
             alive = (new_low <= new_high).all(axis=1)
             settled = np.array_equal(new_low, low) and np.array_equal(new_high, high)
-            low, high = new_low[alive], new_high[alive]
+            low = new_low[alive]
+            high = new_high[alive]
             if settled:
                 break
         return low, high
@@ -166,7 +171,8 @@ class _Network:
         """
         least = low @ self.plus + high @ self.minus
         most = high @ self.plus + low @ self.minus
-        rows, m = self.rows, self.rows.low.size
+        rows = self.rows
+        m = self.rows.low.size
         q = rows.center
         spent = np.maximum(np.maximum(least[:, m:] - q, q - most[:, m:]), 0) ** 2
         left = rows.budget - spent.sum(axis=1, keepdims=True)
@@ -183,7 +189,8 @@ class _Network:
         chosen = np.where(high > low, tight, -1.0).argmax(axis=1)
         at = np.arange(low.shape[0])
         middle = np.floor((low[at, chosen] + high[at, chosen]) / 2)
-        first, second = high.copy(), low.copy()
+        first = high.copy()
+        second = low.copy()
         first[at, chosen] = middle
         second[at, chosen] = middle + 1
         return np.concatenate([low, second]), np.concatenate([first, high])
@@ -329,7 +336,8 @@ class PreparedExhaustive:
 
     def solve(self, target: Array, *, sizes: Array | None = None) -> Enumeration:
         """Every solution, up to the cap; the groups' ``sizes`` are the upper bounds by default."""
-        problem, options = self.problem, self.options
+        problem = self.problem
+        options = self.options
         if target.shape != problem.bound.shape or not np.isfinite(target).all():
             raise invalid("target", f"{problem.bound.size} finite numbers", f"shape {target.shape}")
         sizes = problem.upper if sizes is None else sizes
@@ -351,7 +359,8 @@ def _report(found: _Found, options: Exhaustive, sizes: Array) -> Enumeration:
     lower, upper = found.box
     status = Status("solved")
     if found.complete and ways:
-        lower, upper = listed.min(axis=0), listed.max(axis=0)
+        lower = listed.min(axis=0)
+        upper = listed.max(axis=0)
     elif found.complete:
         status = Status("contradictory", "no whole numbers keep every bound; one of the bounds must be wrong")
     elif found.solutions.shape[0] > options.cap:
@@ -385,7 +394,8 @@ def _ways(solutions: Array, sizes: Array) -> list[int]:
 
 def every_solution(part: Component, options: Exhaustive) -> Enumeration | None:
     """Returns all solutions; None if there are too many to list."""
-    middle, half = (part.low + part.high) / 2, (part.high - part.low) / 2
+    middle = (part.low + part.high) / 2
+    half = (part.high - part.low) / 2
     problem = WholeProblem(Dense(part.matrix.toarray()), half, part.lower, part.upper, part.gaps)
     found = options.prepare(problem).solve(middle)
     return found if found.complete else None

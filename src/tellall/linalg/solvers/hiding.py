@@ -26,7 +26,8 @@ _STALLED = 1e-4  # a bound that grows by less, as a share of it, has stopped gro
 _ROUNDING = 1e-5  # of bounds, before they are made whole
 _NODES = 5_000  # of branch and bound, for one choice of rows
 _TOLERANCE = "primal_feasibility_tolerance: 1e-9 dual_feasibility_tolerance: 1e-9"
-_QUICK, _SURE = f"use_preprocessing: false {_TOLERANCE}", f"use_preprocessing: true {_TOLERANCE}"
+_QUICK = f"use_preprocessing: false {_TOLERANCE}"
+_SURE = f"use_preprocessing: true {_TOLERANCE}"
 _SIGNS = {"above": (1.0,), "below": (-1.0,), "apart": (1.0, -1.0)}
 _SMALLER = 0.01  # more expensive is the largest row than the smallest, where only the number of rows counts
 
@@ -130,7 +131,8 @@ class _Programme:
         self._problem = problem
         self._solver = pywraplp.Solver.CreateSolver("GLOP")
         self._solver.SetSolverSpecificParametersAsString(_QUICK)
-        self._going_on, self._anew = pywraplp.MPSolverParameters(), pywraplp.MPSolverParameters()
+        self._going_on = pywraplp.MPSolverParameters()
+        self._anew = pywraplp.MPSolverParameters()
         self._going_on.SetIntegerParam(self._going_on.INCREMENTALITY, self._going_on.INCREMENTALITY_ON)
         self._infinity = self._solver.infinity()
         matrix = problem.matrix.tocsr()
@@ -336,7 +338,8 @@ class _Search:
 
     def _cut_partly(self, need: Need, part: Array) -> bool:
         """Adds a cut that rows hidden in part do not satisfy, if one is found."""
-        reached, certificates = 0.0, []
+        reached = 0.0
+        certificates = []
         some = np.flatnonzero(part > _NONE)
         fall = np.minimum(self.fall[some] / need.size, 1.0) * part[some]
         for sign in _SIGNS[need.side]:
@@ -432,7 +435,8 @@ class _Search:
         def rounded(bound: float) -> float:
             return ceil(bound - _ROUNDING) if whole else bound
 
-        least, last = 0.0, -1.0
+        least = 0.0
+        last = -1.0
         while self.left > 0 and least < self.paid - _SAME:
             doing("looking for a bound on what has to be hidden")
             part, bound, _ = self._master(whole=False)
@@ -470,7 +474,8 @@ class _Search:
         self.hidden = self.problem.hidden.copy()
         self.move_by_move(1 - part)
         self.show_again()
-        found, self.hidden = self.hidden, before
+        found = self.hidden
+        self.hidden = before
         self._take(found)
 
     @property

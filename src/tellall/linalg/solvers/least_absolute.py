@@ -157,21 +157,25 @@ class _FirstOrder(PreparedAbsolute):
     @cached_property
     def system(self) -> Split:
         """The operator, scaled and with its outlying directions split off."""
-        problem, dtype = self.problem, self.problem.operator.dtype
+        problem = self.problem
+        dtype = self.problem.operator.dtype
         rows, columns = _scales(problem)
         return even_out(
             Scaled(problem.operator, rows.astype(dtype), columns.astype(dtype)), most=self.options.outliers
         )
 
     def _solve(self, target: Array, floor: float) -> tuple[Array, Array, dict[str, float]]:
-        problem, system = self.problem, self.system
-        rows, columns = system.scaled.rows, system.scaled.columns
+        problem = self.problem
+        system = self.system
+        rows = system.scaled.rows
+        columns = system.scaled.columns
         # in double precision, because the iteration only sees what is left
         shifted = target - problem.operator.matvec(self._middle)
         if not system.norm:
             return self._middle, _idle(problem, shifted), {"iterations": 0.0}
         certificate: dict[str, float] = {}
-        put, get = problem.operator.resident.device.put, problem.operator.resident.device.get
+        put = problem.operator.resident.device.put
+        get = problem.operator.resident.device.get
 
         def unscale(x: Array) -> Array:
             return np.clip(self._middle + columns * x, problem.lower, problem.upper)
@@ -207,7 +211,8 @@ class _FirstOrder(PreparedAbsolute):
 
 def _saddle(problem: AbsoluteProblem, system: Split, shifted: Array) -> Saddle:
     """The saddle point problem in the scaled unknowns, in the precision of the scales."""
-    rows, columns = system.scaled.rows, system.scaled.columns
+    rows = system.scaled.rows
+    columns = system.scaled.columns
     half: Array = (problem.upper - problem.lower) / 2
     resident = system.resident()
     target, slack, half, ceiling = (
@@ -224,7 +229,8 @@ def _idle(problem: AbsoluteProblem, residual: Array) -> Array:
 
 def _scales(problem: AbsoluteProblem) -> tuple[Array, Array]:
     """Factors for rows and columns, one over the root of their norms, so that K is balanced."""
-    squares, dtype = problem.operator.squared(), problem.operator.dtype
+    squares = problem.operator.squared()
+    dtype = problem.operator.dtype
     m, n = problem.operator.shape
     rows = squares.matvec(np.ones(n, dtype=dtype)).astype(np.float64)
     columns = squares.rmatvec(np.ones(m, dtype=dtype)).astype(np.float64)

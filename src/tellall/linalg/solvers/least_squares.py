@@ -115,7 +115,8 @@ class LeastSquares:
     def prepare(self, problem: BoxProblem) -> PreparedLeastSquares:
         """Prepares the problem, to be solved for many targets."""
         m, n = problem.operator.shape
-        entries, few = problem.operator.entries, n / _FEW_ROWS
+        entries = problem.operator.entries
+        few = n / _FEW_ROWS
         if n >= self.row_side and (m <= few or entries <= SPARSE * m * n):
             rows = DistinctRows.within_reach(problem.operator)
             if rows is not None and len(rows) <= (min(self.gram_limit, n / 2) if rows.sparse else few):
@@ -133,7 +134,8 @@ class PreparedLeastSquares(ABC):
         self.problem = problem
         self.options = options
         self.device = device
-        self.lower, self.upper = device.put(problem.lower), device.put(problem.upper)
+        self.lower = device.put(problem.lower)
+        self.upper = device.put(problem.upper)
 
     @abstractmethod
     def posterior(self, target: Array, *, rng: np.random.Generator) -> tuple[Array, Array]:
@@ -173,12 +175,15 @@ class PreparedLeastSquares(ABC):
             rounds += 1
             doing(f"least squares, round {rounds}")
             x, gradient = self._free_step(free, x, gradient, _INEXACT)
-            step, residual = x - gradient / self.diagonal, self._residual(x, gradient)
+            step = x - gradient / self.diagonal
+            residual = self._residual(x, gradient)
             if residual > self.tolerance and rounds < self.options.rounds:
-                low, high = step <= lower, step >= upper
+                low = step <= lower
+                high = step >= upper
                 pinned = xp.where(low, lower, xp.where(high, upper, x))
                 if not bool(xp.all(pinned == x)):
-                    x, gradient = pinned, gradient_at(pinned)
+                    x = pinned
+                    gradient = gradient_at(pinned)
                 free = ~(low | high)
         x = xp.clip(x, lower, upper)
         if residual > self.tolerance:
@@ -196,14 +201,16 @@ class PreparedLeastSquares(ABC):
         upper = self.upper
         start = np.random.default_rng(0).normal(size=self.problem.center.size)
         steepest = 1.05 * largest_eigenvalue(self._on_host(self._hessian_product), start)
-        momentum, ahead = 1.0, x
+        momentum = 1.0
+        ahead = x
         for _ in range(iterations):
             new = xp.clip(ahead - gradient_at(ahead) / steepest, lower, upper)
             moved = new - x
             if self._movement(moved) < self.tolerance / 10:
                 return new
             if float((ahead - new) @ moved) > 0:  # the momentum points uphill: start again from here
-                momentum, ahead = 1.0, new
+                momentum = 1.0
+                ahead = new
             else:
                 following = (1 + (1 + 4 * momentum**2) ** 0.5) / 2
                 ahead = new + (momentum - 1) / following * moved
@@ -285,7 +292,8 @@ def _cholesky(hessian: Array, ridge: Array) -> Array:
     """
     from scipy.linalg import lapack
 
-    eps, ratio = float(np.finfo(np.float64).eps), float((hessian.diagonal() / ridge).max(initial=0.0))
+    eps = float(np.finfo(np.float64).eps)
+    ratio = float((hessian.diagonal() / ridge).max(initial=0.0))
     more = 1000 * len(hessian) * eps * ratio
     for heavier in (more, 0.0) if eps * ratio > _HIDDEN else (0.0, more):
         matrix = hessian + np.diag(heavier * ridge) if heavier else hessian
@@ -301,7 +309,8 @@ class _RowSide(PreparedLeastSquares):
 
     def __init__(self, problem: BoxProblem, options: LeastSquares, rows: DistinctRows) -> None:
         super().__init__(problem, options, HOST)
-        self.tolerance, self.rows = options.tolerance, rows
+        self.tolerance = options.tolerance
+        self.rows = rows
         self.weights = rows.gather(problem.weights)
         self.diagonal = problem.operator.squared().rmatvec(problem.weights) + problem.ridge
 
@@ -374,17 +383,21 @@ class _MatrixFree(PreparedLeastSquares):
         super().__init__(problem, options, self.operator.device)
         # single precision cannot settle beyond a multiple of its own rounding
         self.tolerance = max(options.tolerance, 1000 * float(np.finfo(self.operator.dtype).eps))
-        self.weights, self.ridge = self.device.put(problem.weights), self.device.put(problem.ridge)
+        self.weights = self.device.put(problem.weights)
+        self.ridge = self.device.put(problem.ridge)
         self._dtype = self.device.dtype(self.operator.dtype)
         weights = self.device.xp.astype(self.weights, self._dtype, copy=False)
         self.diagonal = self.operator.squared().rmatvec(weights) + self.ridge
         self._root = self.device.xp.sqrt(self.diagonal)
 
     def posterior(self, target: Array, *, rng: np.random.Generator) -> tuple[Array, Array]:
-        n, device = self.problem.center.size, self.device
-        everybody, zero = self.lower < self.upper, device.put(np.zeros(n))
+        n = self.problem.center.size
+        device = self.device
+        everybody = self.lower < self.upper
+        zero = device.put(np.zeros(n))
         mean, _ = self._free_step(everybody, zero, self._gradient_for(target)(zero), self.tolerance)
-        total, squares = zero, zero
+        total = zero
+        squares = zero
         probes = count_probes(self.options.probes, n)
         for probe in range(probes):
             doing(f"least squares, probe {probe + 1} of {probes}")
@@ -424,9 +437,12 @@ class _MatrixFree(PreparedLeastSquares):
         for count in range(self.options.gradient_steps):
             new = xp.clip(x - length * gradient / scale, lower, upper)
             new_gradient = gradient_at(new)
-            moved, bent = new - x, new_gradient - gradient
-            x, gradient = new, new_gradient
-            along, residual = float(moved @ bent), self._residual(x, gradient)
+            moved = new - x
+            bent = new_gradient - gradient
+            x = new
+            gradient = new_gradient
+            along = float(moved @ bent)
+            residual = self._residual(x, gradient)
             if residual <= self.tolerance or along <= 0:
                 break
             if count % 2:
@@ -533,11 +549,13 @@ def shrunk_variances(total: Array, squares: Array, count: int, diagonal: Array, 
     estimator of James and Stein, with the variance estimated from the probes). If the entries differ by more
     than the probes' noise, they are shrunk little. The bounds 1/H_pp ≤ (H⁻¹)_pp ≤ 1/ridge_p are kept.
     """
-    least, most = 1 / diagonal, 1 / ridge
+    least = 1 / diagonal
+    most = 1 / ridge
     ratio = total / count * diagonal
     if count > 1 and ratio.size:
         noise = np.maximum(squares / count - (total / count) ** 2, 0.0) * diagonal**2 / (count - 1)
-        usual, between = float(noise.mean()), float(ratio.var())
+        usual = float(noise.mean())
+        between = float(ratio.var())
         kept = max(between - usual, 0.0) / between if between > 0 else 1.0
         ratio = ratio.mean() + kept * (ratio - ratio.mean())
     return np.clip(ratio * least, least, most)

@@ -131,9 +131,11 @@ class ManyTargets:
         """The minimisers in the box 0 ≤ y ≤ c/root, from the starts."""
         root = self.size[:, None] / self.root
         diagonal = weight * self.kernel.diagonal()[:, None]
-        steep, flat = weight * self.values[-1:] + ridge, weight * self.values[:1] + ridge
+        steep = weight * self.values[-1:] + ridge
+        flat = weight * self.values[:1] + ridge
         momentum = (np.sqrt(steep) - np.sqrt(flat)) / (np.sqrt(steep) + np.sqrt(flat))
-        out, settled = start.copy(), np.zeros(ridge.size, dtype=bool)
+        out = start.copy()
+        settled = np.zeros(ridge.size, dtype=bool)
         open_ = np.flatnonzero(steep <= _STEEPEST * flat)
         if not open_.size:
             return out, settled

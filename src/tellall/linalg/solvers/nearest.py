@@ -104,7 +104,8 @@ class PreparedNearest:
     """A problem whose matrix is written out."""
 
     def __init__(self, problem: NearestProblem, options: Nearest) -> None:
-        self.problem, self.options = problem, options
+        self.problem = problem
+        self.options = options
         matrix = problem.operator.to_dense().astype(np.float64)
         self.matrix = np.rint(matrix)
         if (np.abs(self.matrix - matrix) > 1e-9).any():
@@ -153,13 +154,15 @@ class PreparedNearest:
             residual = self.matrix @ x - target
             at = (x - problem.lower).astype(int) + 1
             here = float((self._missed(np.abs(residual)) ** 2).sum() / 2)
-            best, move = 1e-9, (0, 0.0)
+            best = 1e-9
+            move = (0, 0.0)
             for step in (-1, 1):
                 off = self._missed(np.abs(residual[:, None] + step * self.matrix).T) ** 2
                 own = [one[i + step] - one[i] for one, i in zip(padded, at, strict=True)]
                 saved = here - off.sum(axis=1) / 2 - np.array(own)
                 if saved.max() > best:
-                    best, move = float(saved.max()), (int(saved.argmax()), float(step))
+                    best = float(saved.max())
+                    move = (int(saved.argmax()), float(step))
             if not move[1]:
                 break
             x = x.copy()
@@ -174,7 +177,8 @@ class PreparedNearest:
         problem = self.problem
         least = sum(float(one.min()) for one in problem.prices)
         room = most - least + 1.0
-        plus, minus = np.maximum(self.matrix, 0), np.minimum(self.matrix, 0)
+        plus = np.maximum(self.matrix, 0)
+        minus = np.minimum(self.matrix, 0)
         low = plus @ problem.lower + minus @ problem.upper
         high = plus @ problem.upper + minus @ problem.lower
         reach = np.minimum(problem.bound, problem.slack + problem.spread * np.sqrt(2 * room))
@@ -219,7 +223,8 @@ class _Task:
         self.matrix = matrix
         self.lower = lower
         self.upper = upper
-        self.start, self.effort = start, effort
+        self.start = start
+        self.effort = effort
         total = sum(float(np.ptp(price)) for _, price in (*rows, *own))
         self.scale = min(_FINEST, _LARGEST / max(total, 1.0))
         self.rows = [self._whole(*one) for one in rows]

@@ -99,8 +99,10 @@ class Split:
 
     def in_double(self) -> Split:
         """The same, working in double precision."""
-        rows, columns = self.scaled.rows.astype(np.float64), self.scaled.columns.astype(np.float64)
-        left, right = self.left.astype(np.float64), self.right.astype(np.float64)
+        rows = self.scaled.rows.astype(np.float64)
+        columns = self.scaled.columns.astype(np.float64)
+        left = self.left.astype(np.float64)
+        right = self.right.astype(np.float64)
         values = self.values.astype(np.float64)
         return Split(Scaled(self.scaled.operator, rows, columns), left, values, right, self.norm)
 
@@ -126,14 +128,16 @@ class Split:
         """K x, read off the image of (x, ρ)."""
         if not self.count:
             return image
-        inner, equations = image[: -self.count], image[-self.count :]
+        inner = image[: -self.count]
+        equations = image[-self.count :]
         return inner - self.left @ (self.values / self._level * equations)
 
     def plain_back(self, image: Array) -> Array:
         """Kᵀ y, read off the transposed image of (y, multipliers)."""
         if not self.count:
             return image
-        inner, free = image[: -self.count], image[-self.count :]
+        inner = image[: -self.count]
+        free = image[-self.count :]
         return inner + self.right @ (self.values / self._level * free)
 
 
@@ -187,7 +191,8 @@ def _leading(scaled: Scaled, energy: float, limit: int) -> tuple[Array, Array, A
     kept = squares > 1e-8 * squares[-1]
     values = np.sqrt(squares[kept])[::-1]
     turn = turn[:, kept][:, ::-1]
-    left, right = image @ turn / values, basis @ turn
+    left = image @ turn / values
+    right = basis @ turn
     return left.astype(dtype), values.astype(dtype), right.astype(dtype)
 
 
@@ -282,9 +287,12 @@ def saddle_point(
     m = saddle.target.shape[0]
     n = saddle.half.shape[0]
     k = system.count
-    free, nothing = device.zeros((k,), dtype) + math.inf, device.zeros((k,), dtype)
-    x_box, y_box = xp.concat([saddle.half, free]), xp.concat([saddle.ceiling, free])
-    b, slack = xp.concat([saddle.target, nothing]), xp.concat([saddle.slack, nothing])
+    free = device.zeros((k,), dtype) + math.inf
+    nothing = device.zeros((k,), dtype)
+    x_box = xp.concat([saddle.half, free])
+    y_box = xp.concat([saddle.ceiling, free])
+    b = xp.concat([saddle.target, nothing])
+    slack = xp.concat([saddle.slack, nothing])
     no_slack = not bool(xp.any(slack != 0))
     norm = system.norm
     weight = _ratio(_length(saddle.ceiling), _length(saddle.half), 1.0)
@@ -300,8 +308,10 @@ def saddle_point(
     step = now
     done = 0
     accepted = False
-    best_primal, best_x = primal, now[0]
-    best_dual, best_y = dual, now[1]
+    best_primal = primal
+    best_x = now[0]
+    best_dual = dual
+    best_y = now[1]
     halved, when = last, 0  # the best gap when it last halved, and the step at which it did
     for done in range(1, iterations + 1):
         if done % _SAID == 0:
@@ -322,16 +332,19 @@ def saddle_point(
             now_gap = primal - dual
             # any y gives a valid bound, so the best x and the best y may come from different steps
             if primal < best_primal:
-                best_primal, best_x = primal, step[0]
+                best_primal = primal
+                best_x = step[0]
             if dual > best_dual:
-                best_dual, best_y = dual, step[1]
+                best_dual = dual
+                best_y = step[1]
             if best_primal - best_dual <= gap * max(best_primal, floor):
                 accepted = accept(best_x[:n], best_y[:m])
                 if accepted:
                     break
                 gap /= 2
             if best_primal - best_dual <= halved / 2:
-                halved, when = best_primal - best_dual, done
+                halved = best_primal - best_dual
+                when = done
             elif dtype != xp.float64 and done - when > max(_STALLED, done / 3):
                 break
             fell = now_gap <= _FELL * last or _FELL_SOMEWHAT * last >= now_gap > previous

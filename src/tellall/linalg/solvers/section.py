@@ -156,7 +156,8 @@ class _Search:
         self.operator = operator
         self.steps = steps
         self.iterations = iterations
-        self.best, self.products = float("inf"), 0
+        self.best = float("inf")
+        self.products = 0
         self.witness: Array = np.zeros(operator.shape[1])
 
     def image(self, x: Array) -> Array:
@@ -172,7 +173,8 @@ class _Search:
         size = size / largest
         ratio = float(size.sum() / np.sqrt(size.size * (size @ size)))
         if ratio < self.best:
-            self.best, self.witness = ratio, x / float(np.linalg.norm(x))
+            self.best = ratio
+            self.witness = x / float(np.linalg.norm(x))
         return ratio
 
     def fall(self, x: Array) -> None:
@@ -194,7 +196,8 @@ class _Search:
                 return
             x = x / norm
             image = self.image(x)
-            before, value = value, self.see(x, image)
+            before = value
+            value = self.see(x, image)
             if not value < before * (1 - _GAIN):
                 return
 
@@ -217,7 +220,8 @@ class _Search:
         multiple = float(image @ image) / float(weights @ image**2)
         x = x * multiple
         residual = self._back(image - weights * image * multiple)
-        direction, size = residual, float(residual @ residual)
+        direction = residual
+        size = float(residual @ residual)
         for _ in range(self.iterations):
             if size <= 0:
                 break

@@ -52,8 +52,10 @@ def largest_eigenvalue(product: Callable[[Array], Array], start: Array, *, steps
 
     Lanczos steps from a random ``start``, one product each, with every vector orthogonalised twice.
     """
-    vector, basis = start, list[Array]()
-    along, across = list[float](), list[float]()
+    vector = start
+    basis = list[Array]()
+    along = list[float]()
+    across = list[float]()
     length = float(np.linalg.norm(vector))
     while length > 1e-30 and len(basis) < min(steps, start.size):
         basis.append(vector / length)
@@ -118,7 +120,8 @@ def bidiagonalise(
     m, n = operator.shape
     most = min(steps, n, m)
     basis = np.empty((most, n), dtype=operator.dtype)
-    diagonal, above = np.zeros(most), np.zeros(most)
+    diagonal = np.zeros(most)
+    above = np.zeros(most)
     start: Array = rng.normal(size=n)
     right = (start / np.linalg.norm(start)).astype(operator.dtype)
     left = np.zeros(m, dtype=operator.dtype)

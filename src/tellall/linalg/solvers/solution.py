@@ -162,7 +162,8 @@ def enclose(
     entries.eliminate_zeros()
     used = np.flatnonzero(np.diff(entries.indptr))  # unknowns that occur in some row
     starts = entries.indptr[used]
-    row, weight = entries.indices, entries.data
+    row = entries.indices
+    weight = entries.data
     column = np.repeat(np.arange(upper.size), np.diff(entries.indptr))
     positive = weight > 0
     for _ in range(rounds):
@@ -173,7 +174,8 @@ def enclose(
         others_most = most[row] - weight * np.where(positive, upper[column], lower[column])
         roof = (high_row[row] - others_least) / weight
         floor = (low_row[row] - others_most) / weight
-        new_upper, new_lower = upper.copy(), lower.copy()
+        new_upper = upper.copy()
+        new_lower = lower.copy()
         capped = np.minimum.reduceat(np.where(positive, roof, floor), starts)
         raised = np.maximum.reduceat(np.where(positive, floor, roof), starts)
         new_upper[used] = np.minimum(upper[used], np.floor(capped + _SLACK))
@@ -181,7 +183,8 @@ def enclose(
         if (new_lower > new_upper).any():
             return Enclosure(lower, upper, empty=True)
         settled = np.array_equal(new_upper, upper) and np.array_equal(new_lower, lower)
-        lower, upper = new_lower, new_upper
+        lower = new_lower
+        upper = new_upper
         if settled:
             break
     return Enclosure(lower, upper, empty=False)
@@ -190,7 +193,8 @@ def enclose(
 def _worth_propagating(operator: LinearOperator, low: Array, high: Array, upper: Array) -> bool:
     """Whether some row is so near an extreme that it bounds one of its unknowns by itself."""
     squares = operator.squared()
-    reach, total = operator @ upper, squares @ upper
+    reach = operator @ upper
+    total = squares @ upper
     if float(total.sum()) > _MOST_ENTRIES * float(upper.mean()):
         return False
     largest = np.sqrt(squares @ upper**2)  # at least any |a_jp| upper_p of the row
@@ -202,7 +206,8 @@ def _worth_propagating(operator: LinearOperator, low: Array, high: Array, upper:
 
 def _activity(matrix: csr_array, lower: Array, upper: Array) -> tuple[Array, Array]:
     """The least and the greatest value that each row can have."""
-    plus, minus = matrix.maximum(0), matrix.minimum(0)
+    plus = matrix.maximum(0)
+    minus = matrix.minimum(0)
     return plus @ lower + minus @ upper, plus @ upper + minus @ lower
 
 
@@ -295,9 +300,12 @@ class WholeSystem:
             matrix = (diags_array(share) @ matrix).tocsr()
             low = low * share
             high = high * share
-        lower, upper = box.lower[open_], box.upper[open_]
-        plus, minus = matrix.maximum(0), matrix.minimum(0)
-        least, most = plus @ lower + minus @ upper, plus @ upper + minus @ lower
+        lower = box.lower[open_]
+        upper = box.upper[open_]
+        plus = matrix.maximum(0)
+        minus = matrix.minimum(0)
+        least = plus @ lower + minus @ upper
+        most = plus @ upper + minus @ lower
         useful = (least < low - _NEAR) | (most > high + _NEAR)
         gaps = tuple((row, counts - round(held[row])) for row, counts in gaps)
         useful[[row for row, _ in gaps]] = True
@@ -331,7 +339,8 @@ class WholeSystem:
         m, n = self.matrix.shape
         if m < 2 or not self.entries:
             return self
-        starts, data = self.matrix.indptr, self.matrix.data
+        starts = self.matrix.indptr
+        data = self.matrix.data
         first = np.where(np.diff(starts) > 0, data[np.minimum(starts[:-1], data.size - 1)], 1.0)
         sign = np.where(first < 0, -1.0, 1.0)
         rng = np.random.default_rng(0)
@@ -351,7 +360,8 @@ class WholeSystem:
         index = index.reshape(-1)
         if leader.size == m:
             return self
-        low, high = np.full(leader.size, -np.inf), np.full(leader.size, np.inf)
+        low = np.full(leader.size, -np.inf)
+        high = np.full(leader.size, np.inf)
         alike = sign == sign[leader][index]
         np.maximum.at(low, index, np.where(alike, self.low, -self.high))
         np.minimum.at(high, index, np.where(alike, self.high, -self.low))
@@ -369,7 +379,8 @@ class WholeSystem:
             return []
         links = block_array([[None, self.matrix], [self.matrix.T, None]]).tocsr()
         _, label = connected_components(links, directed=False)
-        of_rows, of_columns = label[:m], label[m:]
+        of_rows = label[:m]
+        of_columns = label[m:]
         order = np.argsort(of_rows, kind="stable")
         groups = np.split(order, np.flatnonzero(np.diff(of_rows[order])) + 1)
         by_label = np.argsort(of_columns, kind="stable")
@@ -415,13 +426,16 @@ class Component(WholeSystem):
 
     def movable(self, x: Array) -> tuple[Mask, Mask]:
         """Which unknowns can fall, and which rise, by one alone from a solution; rows with gaps stay."""
-        image, matrix = self.matrix @ x, self.matrix.tocsc()
-        up, down = self.high - image + _NEAR, image - self.low + _NEAR
+        image = self.matrix @ x
+        matrix = self.matrix.tocsc()
+        up = self.high - image + _NEAR
+        down = image - self.low + _NEAR
         for row, _ in self.gaps:
             up[row] = down[row] = 0.0
         lengths = np.diff(matrix.indptr)
         used = np.flatnonzero(lengths)
-        weight, row = matrix.data, matrix.indices
+        weight = matrix.data
+        row = matrix.indices
         rises = np.where(weight > 0, weight <= up[row], -weight <= down[row])
         falls = np.where(weight > 0, weight <= down[row], -weight <= up[row])
         can_rise, can_fall = (side.copy() for side in (x < self.upper, x > self.lower))
@@ -495,7 +509,8 @@ class Walker:
         self.able = bool(size <= _MOST and not part.gaps and (np.abs(part.matrix.data) == 1).all())
         if self.able:
             dense = part.matrix.toarray().astype(np.float32)
-            self.plus, self.minus = np.maximum(dense, 0), np.maximum(-dense, 0)
+            self.plus = np.maximum(dense, 0)
+            self.minus = np.maximum(-dense, 0)
             self.matrix = dense
 
     def mend(
@@ -505,7 +520,8 @@ class Walker:
 
         ``held`` counts never move. ``ends`` replace the ends of the rows, separately for each walk.
         """
-        part, rng = self.part, self.rng
+        part = self.part
+        rng = self.rng
         x = start.astype(np.float32)
         walks, n = x.shape
         shape = (walks, part.low.size)
@@ -513,16 +529,19 @@ class Walker:
             np.broadcast_to(each, shape).astype(np.float32) for each in ends or (part.low, part.high)
         )
         image = x @ self.matrix.T
-        best, beyond = x.copy(), np.full(walks, np.inf, dtype=np.float32)
+        best = x.copy()
+        beyond = np.full(walks, np.inf, dtype=np.float32)
         until = np.where(held, np.inf, 0.0).astype(np.float32) if held is not None else np.zeros_like(x)
-        going, at = np.arange(walks), np.arange(walks)
+        going = np.arange(walks)
+        at = np.arange(walks)
         for step in range(_STRIDES):
             here = image[going]
             least = low[going]
             most = high[going]
             misfit = (np.maximum(least - here, 0) + np.maximum(here - most, 0)).sum(axis=1)
             nearer = misfit < beyond[going]
-            best[going[nearer]], beyond[going[nearer]] = x[going[nearer]], misfit[nearer]
+            best[going[nearer]] = x[going[nearer]]
+            beyond[going[nearer]] = misfit[nearer]
             off = misfit > 0
             going = going[off]
             if not going.size:
@@ -533,7 +552,8 @@ class Walker:
             now = x[going]
             up = (here >= most).astype(np.float32) - (here < least)
             down = (here <= least).astype(np.float32) - (here > most)
-            rise, fall = up @ self.plus + down @ self.minus, down @ self.plus + up @ self.minus
+            rise = up @ self.plus + down @ self.minus
+            fall = down @ self.plus + up @ self.minus
             tabu = until[going] > step
             rise[tabu | (now >= part.upper)] = np.inf
             fall[tabu | (now <= part.lower)] = np.inf
@@ -541,7 +561,8 @@ class Walker:
                 np.concatenate([rise, fall], axis=1) + rng.random((going.size, 2 * n), dtype=np.float32) / 2
             )
             move = cost.argmin(axis=1)
-            column, change = move % n, np.where(move < n, 1.0, -1.0).astype(np.float32)
+            column = move % n
+            change = np.where(move < n, 1.0, -1.0).astype(np.float32)
             stuck = ~np.isfinite(cost[at[: going.size], move])
             change[stuck] = 0.0
             x[going, column] += change

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import sys
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import tellall as ta
+from tellall import cli
 from tellall.audits.document import read_audit
 from tellall.audits.findings import Finding, Job, Skipped, from_plain, to_plain
 from tellall.audits.measures.revealing_cells import CellRules, cells_of
@@ -176,6 +178,70 @@ def test_a_declared_lower_bound_counts():
     assert codes(people_in(cells), ta.Sums(2)) == {}
     assert codes(people_in(cells), ta.Sums(2), rules=CellRules(lower=100.0)) == {"rival": 1}
     assert audit(people_in(cells), SUMS, cells={"lower": 100}).verdict.word == "fail"
+
+
+CASES = {  # numbers of one more cell beside five of 20 people, the code, and the verdict
+    "ordinary": (list(np.random.default_rng(2).uniform(50, 150, 20).round()), None, "pass"),
+    "rival": ([1000.0, 50.0, 5.0, 5.0, 5.0, 5.0, 5.0, 5.0], "rival", "fail"),
+    "dominance": ([1000.0, *[5.0] * 22, 4.0], "dominance", "review"),
+    "one": ([70.0], "few-contributors", "fail"),
+    "two": ([70.0, 60.0], "few-contributors", "fail"),
+    "two, without a least number": ([-70.0, 60.0], "few-contributors", "fail"),
+    "three, without a least number": ([-70.0, 1000.0, 5.0], "p-percent-rule", "review"),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("measure", ["sums", "means"])
+def test_printed_sums_and_means_are_judged_by_the_same_rules(name, measure):
+    numbers, code, _ = CASES[name]
+    rng = np.random.default_rng(1)
+    people = people_in([*(list(rng.uniform(50, 150, 20).round()) for _ in range(5)), numbers])
+    labels = people.public.columns[0].labels
+    printed = ta.PrintedCells(["region"], [list(labels)], measure=measure, levels=0)
+    found = codes(people, printed)
+    assert found == codes(people, ta.Sums(2) if measure == "sums" else ta.CellMeans(2))
+    assert (code is None and not found) or code in found
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_sums_in_a_file_are_judged_by_the_rules_for_cells(name, tmp_path, capsys, monkeypatch):
+    numbers, code, word = CASES[name]
+    rng = np.random.default_rng(1)
+    cells = [*(rng.uniform(50, 150, 20).round().tolist() for _ in range(5)), numbers]
+    named = dict(zip("ABCDEF", cells, strict=True))
+    rows = [f"{letter},{number:g}" for letter, cell in named.items() for number in cell]
+    (tmp_path / "firms.csv").write_text("\n".join(["region,turnover", *rows]))
+    sums = [f"{letter},{sum(cell):g}" for letter, cell in named.items()]
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "sums.csv").write_text("\n".join(["region,sum of turnover", *sums]))
+    command = "audit out --data firms.csv --secret turnover -o page --json --quiet"
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["tellall", *command.split()])
+    with pytest.raises(SystemExit):
+        cli.main()
+    verdict = json.loads(capsys.readouterr().out)["verdict"]
+    said = {one["code"] for one in verdict["reasons"]}
+    assert code is None or code in said
+    assert verdict["word"] == word
+
+
+def test_a_withheld_cell_that_follows_from_the_total_is_withheld_in_vain():
+    people = people_in([*([80.0 + each for each in range(20)] for _ in range(4)), [1000, 50, *[5.0] * 6]])
+    labels = list(people.public.columns[0].labels)
+    cells = [*((place, 0) for place in range(5)), (-1, 0)]
+    table = ta.publish(people, ta.PrintedCells(["region"], [labels], cells, "sums", 0))
+    hidden = replace(table, values=np.where(np.arange(6) == 4, np.nan, table.values))
+    found = ta.audit(people, Plan((Planned.published("sums", hidden),), secret="number", steps=False))
+    assert found.rules is not None
+    assert found.rules.in_vain == 1
+    assert found.verdict.word == "fail"
+    assert "withheld-in-vain" in found.verdict.codes
+    assert "withheld in vain" in found.verdict.sentence
+    two = replace(hidden, values=np.where(np.arange(6) == 0, np.nan, hidden.values))
+    found = ta.audit(people, Plan((Planned.published("sums", two),), secret="number", steps=False))
+    assert found.rules is not None
+    assert found.rules.in_vain == 0
 
 
 def test_withheld_cells_are_not_judged():

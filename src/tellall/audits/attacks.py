@@ -29,7 +29,6 @@ from tellall.core.work import Parts, Progress, about
 from tellall.people.areas import fingerprint
 from tellall.people.dataset import Dataset
 from tellall.release import catalogue
-from tellall.statistics.cells import CellNumbers
 
 __all__ = [
     "Each",
@@ -50,7 +49,8 @@ def compared_rules(
     people: Dataset, releases: Sequence[Planned], seed: int, rules: CellRules
 ) -> ComparedRules | None:
     """What the agencies' rules say about the tables of sums and means, published once; see `rules_of`."""
-    tables = tuple(one for one in releases if isinstance(one.statistic, CellNumbers))
+    public = people.public
+    tables = tuple(one for one in releases if one.statistic.number_tables(public) is not None)
     published = Trial(Setting(people), tables, seed=seed).published[0] if tables else ()
     return rules_of(people, published, rules)
 

@@ -58,7 +58,8 @@ Word = Literal["pass", "review", "fail"]
 _NOT_PROOF = "That these attacks fail does not prove that every attack would."
 _BELOW = -0.02  # an attack surely worse by more than an ordinary guess is no answer about the release
 _PEOPLE = ("people-proved", "people-exposed", "small-cells-alike")
-_TESTED = {"linearised", "failed-rehearsal"}  # doubts about confidences that do not matter if nobody is sure
+# doubts about confidences that do not matter if nobody is sure
+_TESTED = {"linearised", "failed-rehearsal", "not-sampled"}
 
 
 @dataclass(frozen=True)
@@ -212,7 +213,14 @@ def with_cells(verdict: Verdict, cells: Sequence[Reason]) -> Verdict:
 
 
 def with_rules(verdict: Verdict, rules: ComparedRules | None) -> Verdict:
-    """The verdict, or a review where cells that the agencies' rules pass do not hold together."""
+    """The verdict: fail where cells are withheld in vain, review where cells that rules pass do not hold."""
+    if rules is not None and rules.in_vain:
+        said = rules.sentence
+        return replace(
+            verdict,
+            sentence=f"{verdict.sentence} {said}",
+            reasons=(Reason("withheld-in-vain", said, "", rules.in_vain, rules.cells), *verdict.reasons),
+        )
     if verdict.word != "pass" or rules is None or not rules.broken:
         return verdict
     said = rules.sentence

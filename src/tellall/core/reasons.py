@@ -50,6 +50,7 @@ _ANSWERS = {  # why an answer is not settled
     "spread-unknown": _unsettled("How much people differ; give the prior if it is known."),
     "linearised": _unsettled("Whether the noise is small beside the published values."),
     "failed-rehearsal": _unsettled("How often guesses of each confidence were right."),
+    "not-sampled": _unsettled("How often guesses of each confidence were right."),
     "uncalibrated": _unsettled("How often guesses of each confidence were right."),
     "not-settled": _unsettled("What the decoder says about its answer."),
     "not-attacked-everywhere": _unsettled("The areas that could not be attacked, and why."),
@@ -90,6 +91,11 @@ KINDS: Mapping[str, Kind] = MappingProxyType(
             "contributors known too well",
             "Withhold these cells and others from which they follow (PPercent, complementary), or merge "
             "them.",
+        ),
+        "withheld-in-vain": Kind(
+            "fail",
+            "cells withheld in vain",
+            "Which totals the withheld cells follow from.",
         ),
         "extremes-of-small-cells": Kind(
             "fail",

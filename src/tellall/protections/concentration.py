@@ -31,15 +31,7 @@ def contributions_of(statistic: CellNumbers, people: Dataset) -> Array:
 
 def cells_of_people(statistic: CellNumbers, public: Public) -> list[tuple[IntArray, int]]:
     """For each table, the cell of each person and the number of cells."""
-    found: list[tuple[IntArray, int]] = []
-    for columns in statistic.sets(public):
-        cell: IntArray = np.zeros(public.n, dtype=np.intp)
-        size = 1
-        for column in columns:
-            cell = cell * public.levels[column] + np.asarray(public.codes[column])
-            size *= public.levels[column]
-        found.append((cell, size))
-    return found
+    return [(one.cell, one.size) for one in statistic.number_tables(public).tables]
 
 
 def largest_of(cell: IntArray, cells: int, contributions: Array, count: int) -> Array:

@@ -5,13 +5,15 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
+from math import prod
 
 import numpy as np
 
 from tellall.core.checks import above_zero
 from tellall.core.errors import invalid
 from tellall.linalg.operators.compose import RowScale, RowSelect, Stack
-from tellall.linalg.operators.linear_operator import Array, LinearOperator
+from tellall.linalg.operators.linear_operator import Array, IntArray, LinearOperator
 from tellall.people.dataset import Dataset, Outline, Public
 from tellall.statistics.marginals import (
     alike_in,
@@ -20,6 +22,7 @@ from tellall.statistics.marginals import (
     weighted_cells,
     weights_of,
 )
+from tellall.statistics.numbers import NumberTable, NumberTables
 from tellall.statistics.statistic import (
     Equations,
     Statistic,
@@ -123,6 +126,16 @@ class CellNumbers(Statistic):
         """The weight of each person."""
         return np.ones(public.n) if self.weights is None else weights_of(public, self.weights)
 
+    def number_tables(self, public: Public) -> NumberTables:
+        everybody, found = np.arange(public.n), []
+        for columns in self.sets(public):
+            cell: IntArray = np.zeros(public.n, dtype=np.intp)
+            for column in columns:
+                cell = cell * public.levels[column] + np.asarray(public.codes[column])
+            size = prod(public.levels[column] for column in columns)
+            found.append(NumberTable(cell, everybody, size, partial(_name_of, public, columns)))
+        return NumberTables(found, self.own_weights(public), self.factors, self.counts)
+
     def memory(self, public: Public, *, packed: bool = False) -> int:
         return 16 * public.n * len(self.sets(public))
 
@@ -174,3 +187,13 @@ class CellNumbers(Statistic):
         usual = float(np.sqrt(np.mean(squares))) if squares.size else 1.0
         floor = min(_EXACT * typical, _FAR * usual) + _DIGITS * typical if typical else _FAR * usual
         return Equations(operator, target, alike_in(public, sets, self.weights), floor=floor)
+
+
+def _name_of(public: Public, columns: Sequence[int], cell: int) -> str:
+    """The name of a cell: the columns of its table with their values."""
+    codes = np.unravel_index(cell, [public.levels[column] for column in columns])
+    labels = [
+        f"{public.names[column]} {public.columns[column].labels[code]}"
+        for column, code in zip(columns, codes, strict=True)
+    ]
+    return ", ".join(labels) or "everybody"

@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from tellall.linalg.operators.linear_operator import Array, IntArray
 
-__all__ = ["NumberFacts", "NumberRange", "ToldSpread", "narrowest", "power_of_two"]
+__all__ = [
+    "NumberFacts",
+    "NumberRange",
+    "NumberTable",
+    "NumberTables",
+    "ToldSpread",
+    "narrowest",
+    "power_of_two",
+]
 
 
 def power_of_two(size: float) -> float:
@@ -22,6 +30,39 @@ def power_of_two(size: float) -> float:
     (True, True, 0.0)
     """
     return float(2.0 ** np.rint(np.log2(size))) if size else 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class NumberTable:
+    """Who contributes to which cells of a table of sums or means: pairs of a cell and a person.
+
+    ``size`` is how many cells there are, and ``words`` gives the name of each.
+    """
+
+    cell: IntArray
+    person: IntArray
+    size: int
+    words: Callable[[int], str]
+
+
+@dataclass(frozen=True, eq=False)
+class NumberTables:
+    """Tables of sums or means, in the order of their published values.
+
+    Attributes
+    ----------
+    weights
+        The weight of each person.
+    factors
+        What turns the sums of cells into their published numbers, given the people or weights of each.
+    counts
+        Whether as many counts of people follow.
+    """
+
+    tables: Sequence[NumberTable]
+    weights: Array
+    factors: Callable[[Array], Array]
+    counts: bool = False
 
 
 @dataclass(frozen=True, eq=False)

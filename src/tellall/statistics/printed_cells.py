@@ -16,6 +16,7 @@ from tellall.people.bands import Bands
 from tellall.people.codes import group_rows
 from tellall.people.dataset import Dataset, Outline, Public
 from tellall.statistics.cell_counts import CellCounts
+from tellall.statistics.numbers import NumberTable, NumberTables
 from tellall.statistics.statistic import Equations, Statistic
 
 __all__ = ["PrintedCells"]
@@ -137,6 +138,19 @@ class PrintedCells(Statistic):
             return np.where(n > 0, 1.0, np.nan)
         with np.errstate(divide="ignore"):
             return np.where(n > 0, (100.0 if self.measure == "percentages" else 1.0) / n, np.nan)
+
+    def number_tables(self, public: Public) -> NumberTables | None:
+        if self.levels:
+            return None
+        people, _ = self._members(public)
+        cell = np.repeat(np.arange(len(self.cells)), np.diff(people.indptr))
+        table = NumberTable(cell, people.indices.astype(np.intp), len(self.cells), self._name_of)
+        return NumberTables([table], np.ones(public.n), self._factors)
+
+    def _name_of(self, cell: int) -> str:
+        """The name of a cell: the columns with their labels, but for those that it sums over."""
+        pairs = zip(self.columns, self.labels, self.cells[cell][:-1], strict=True)
+        return ", ".join(f"{name} {labels[code]}" for name, labels, code in pairs if code >= 0) or "everybody"
 
     def in_unit(self, unit: float, values: Array, *, exact: bool) -> tuple[Statistic, Array] | None:
         return None if self.levels else (self, values / unit)

@@ -21,7 +21,7 @@ from tellall.linalg.operators.moments import Packed
 from tellall.people.bands import Bands
 from tellall.people.codes import PACKED
 from tellall.people.dataset import Dataset, Outline, Public
-from tellall.statistics.numbers import NumberFacts
+from tellall.statistics.numbers import NumberFacts, NumberTables
 
 __all__ = [
     "COUNT_FLOOR",
@@ -215,6 +215,10 @@ class Statistic(ABC):
         if not self.counts_people:
             return "units of a coefficient"
         return "people" if self.scale == "counts" else "shares of all people"
+
+    def number_tables(self, public: Public) -> NumberTables | None:
+        """Who contributes to which sums or means of numbers, for rules about cells; None if it has none."""
+        return None
 
     def memory(self, public: Public, *, packed: bool = False) -> int:
         """The memory of its equations in bytes; by default that of a matrix of values × people.

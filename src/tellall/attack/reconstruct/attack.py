@@ -36,6 +36,7 @@ from tellall.attack.reconstruct.reals import (
     decode_reals,
 )
 from tellall.attack.reconstruct.robust import survival_of
+from tellall.attack.reconstruct.sampled import compare_with_samples
 from tellall.attack.secret import Code, Prior, Real, Secret, leave_undecided, members_of
 from tellall.core.amounts import digits, percent
 from tellall.core.checks import whole
@@ -527,6 +528,8 @@ def _decode_open(
             told = logit(members.given(value))
     if undecided.index.size:
         found, assumed = decode(decoder, undecided, rng), undecided.rates
+        if found.name == "posterior":
+            found = compare_with_samples(found, undecided, rng)
         value[undecided.index], chance[undecided.index] = found.value, found.chance
         if members is not None and undecided.members is not None and told is not None:
             said = found.members

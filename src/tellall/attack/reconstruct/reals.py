@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -11,7 +11,7 @@ from tellall.attack.reconstruct.decoders import Decoded
 from tellall.core.errors import invalid
 from tellall.evidence.evidence import Evidence, System
 from tellall.linalg.operators.linear_operator import Array, IntArray, LinearOperator
-from tellall.linalg.posterior.hierarchy import Hierarchy, HierarchyPosterior
+from tellall.linalg.posterior.hierarchy import Hierarchy, HierarchyPosterior, UnitMoments
 from tellall.linalg.solvers.least_squares import BoxProblem, LeastSquares
 from tellall.linalg.solvers.solution import Status
 from tellall.people.dataset import Public
@@ -36,6 +36,9 @@ NEEDS_PRIOR = "give the prior if it is known"  # what only those can do who atta
 _MOST_ENTRIES = 200_000_000
 _MOST_EFFECTS, _MOST_INDICATORS, _MOST_LEVELS = 15, 300, 20  # of public columns
 _REHEARSED, _FEWEST, _MOST_WORK = 24, 4, 20_000_000  # imagined populations; people × equations in all of them
+# standard deviations by which spreads differ beyond luck, fewest people with a value, and how often
+# imagined populations are made more like the people
+_UNEVEN, _GROUP, _LIKENINGS = 2.0, 5, 4
 _FACTOR = (0.8, 1.5)  # by how much rehearsed intervals may differ from the normal law's
 _APART, _SHARE = 1.6, 0.1  # deviations this far apart are vague; if they are for this share, nothing is known
 _TAIL = 0.05  # of the candidates' weight, on either side
@@ -229,9 +232,9 @@ def decode_reals(
     Otherwise it is "uncalibrated", and intervals are as wide as under the widest candidate that the values
     allow.
 
-    With limits, the estimate is the most probable point within them, and intervals are cut at what is certain
-    (`certain_limits`). Takes one singular value decomposition of the whitened operator, which ``decompose``
-    may know already; the rest is O(m n) a few dozen times.
+    Where estimates pass the limits, the estimate is the most probable point within them. Intervals are cut at
+    what is certain (`certain_limits`). Takes one singular value decomposition of the whitened operator, which
+    ``decompose`` may know already; the rest is O(m n) a few dozen times.
     """
     beforehand = Beforehand() if known is None else known
     unit = evidence.unit or beforehand.width or 1.0
@@ -265,7 +268,7 @@ def _decoded(
     )
     found = model.posterior(values)
     moments = found.moments
-    factor = _rehearse(found)
+    factor = _rehearse(found, public)
     status = _trusted(found, factor)
     estimate, spread = moments.mean, moments.std
     if not status.settled:  # the posterior is not known to hold
@@ -273,7 +276,7 @@ def _decoded(
     half = NORMAL * factor * spread
     low, high = estimate - half, estimate + half
     least, most = certain_limits(evidence, beforehand)
-    if beforehand.limited:
+    if beforehand.limited and (estimate.min() < beforehand.low or estimate.max() > beforehand.high):
         estimate, boxed = _within(system, index, found, beforehand)
         status = status if boxed.settled else boxed
     value = _sums(estimate, index, system.size)
@@ -340,8 +343,15 @@ def _effects(public: Public) -> Array:
     return np.hstack([ones, scores / np.sqrt(np.mean((scores**2).sum(axis=1)))])
 
 
-def _rehearse(found: HierarchyPosterior) -> float:
-    """Returns the factor on deviations that puts 95 % of the people of imagined populations inside."""
+def _rehearse(found: HierarchyPosterior, public: Public) -> float:
+    """Returns the factor on deviations that puts 95 % of the people of imagined populations inside.
+
+    Notes
+    -----
+    The model has one spread about the effects for everybody. If the people with some value of a public column
+    look more or less spread out than those of the imagined populations, others are imagined that differ as
+    much, until they look like the people, and the larger factor counts.
+    """
     model, rng = found.model, np.random.default_rng(0)
     if not model.singular.size:
         return 1.0
@@ -349,8 +359,65 @@ def _rehearse(found: HierarchyPosterior) -> float:
     times = int(np.clip(_MOST_WORK // max(work, 1), _FEWEST, _REHEARSED))
     truth, values = found.imagine(times, rng)
     moments = found.others(values)
+    factor = _off(truth, moments)
+    codes = _uneven_column(found, moments, public)
+    if codes is None:
+        return factor
+    log = np.zeros(int(codes.max()) + 1)
+    for _ in range(_LIKENINGS):
+        log += _spread_apart(found, moments, codes)[0]
+        uneven = np.exp(log)[codes]
+        truth, values = found.imagine(times, rng, uneven / uneven.mean())
+        moments = found.others(values)
+    return max(factor, _off(truth, moments))
+
+
+def _off(truth: Array, moments: UnitMoments) -> float:
+    """Returns the factor on these deviations that puts 95 % of the people inside."""
     off = np.abs(truth - moments.mean) / np.maximum(moments.std, 1e-300)
     return float(np.quantile(off, 0.95)) / NORMAL
+
+
+def _spread_apart(found: HierarchyPosterior, imagined: UnitMoments, codes: IntArray) -> tuple[Array, Array]:
+    """Returns by how much the spread of the people of each code looks larger than in imagined populations.
+
+    It is the logarithm of the mean square of the estimates about the effects, as a share of everybody's. Also
+    returns how far that is off by luck.
+    """
+    basis = np.linalg.qr(found.model.covariates)[0]
+    estimates = np.column_stack([found.moments.mean, imagined.mean])
+    squares = (estimates - basis @ (basis.T @ estimates)) ** 2
+    sums = np.stack([np.bincount(codes, each) for each in squares.T], axis=1)
+    shares = sums / np.bincount(codes)[:, None] / np.maximum(squares.mean(axis=0), 1e-300)
+    seen = np.log(np.maximum(shares, 1e-9))
+    return seen[:, 0] - seen[:, 1:].mean(axis=1), seen[:, 1:].std(axis=1, ddof=1)
+
+
+def _uneven_column(found: HierarchyPosterior, imagined: UnitMoments, public: Public) -> IntArray | None:
+    """Returns the codes of the public column by which spreads differ most, if by more than luck explains."""
+    best, chosen = _UNEVEN, None
+    for codes in _few_valued(public):
+        away, luck = _spread_apart(found, imagined, codes)
+        far = float((np.abs(away) / np.maximum(luck, 1e-9)).max())
+        if far > best:
+            best, chosen = far, codes
+    return chosen
+
+
+def _few_valued(public: Public) -> Iterator[IntArray]:
+    """Yields the codes of columns with 2 to 20 values; of others, whether people are above the median."""
+    for place, column in enumerate(public.columns):
+        codes = np.asarray(public.codes[place])
+        numbers = public.numbers[place] if public.numbers else None
+        if 2 <= column.levels <= _MOST_LEVELS:
+            _, codes = np.unique(codes, return_inverse=True)
+        elif numbers is not None and np.isfinite(numbers).all():
+            codes = (numbers > np.median(numbers)).astype(np.intp)
+        else:
+            continue
+        size = np.bincount(codes)
+        if size.size > 1 and size.min() >= _GROUP:
+            yield codes
 
 
 def _trusted(found: HierarchyPosterior, factor: float) -> Status:

@@ -25,8 +25,6 @@ from tellall.people.dataset import Dataset
 from tellall.protections.concentration import (
     Dominance,
     PPercent,
-    cells_of_people,
-    contributions_of,
     largest_of,
 )
 from tellall.release.release import Release
@@ -234,7 +232,7 @@ def compare_rules(
                 float(max(by_pair, 0.0)),
                 low,
                 high,
-                in_vain,
+                in_vain or bool(not one.shown and by_second <= p + _SAME),
             )
         )
     return ContributorTable(cells=tuple(cells), p=float(p), n=n, share=float(share))
@@ -256,7 +254,8 @@ def _withheld_values(
     releases: Sequence[Release], dataset: Dataset
 ) -> dict[tuple[int, int], tuple[float, float, bool]]:
     """For each withheld value its interval in percent of it, and whether it is withheld in vain."""
-    if not any(np.isnan(release.values).any() for release in releases):
+    tables = [one.statistic for one in releases if isinstance(one.statistic, CellNumbers)]
+    if len(tables) < len(releases) or not any(np.isnan(release.values).any() for release in releases):
         return {}
     try:
         found = hidden_cells(releases, dataset)
@@ -265,10 +264,9 @@ def _withheld_values(
     if not found.status.settled:
         return {}
     starts: list[tuple[int, int]] = []
-    for place, release in enumerate(releases):
+    for place, statistic in enumerate(tables):
         start = 0
-        assert isinstance(release.statistic, CellNumbers), "their cells were found"
-        for columns in release.statistic.sets(dataset.public):
+        for columns in statistic.sets(dataset.public):
             starts.append((place, start))
             start += prod(dataset.public.levels[column] for column in columns)
     values: dict[tuple[int, int], tuple[float, float, bool]] = {}
@@ -286,27 +284,23 @@ def _withheld_values(
 
 def _cells(place: int, release: Release, dataset: Dataset) -> list[_Cell]:
     """Each cell of a release with people in it; a release about some of the people has only these in it."""
-    statistic, people = release.statistic, people_where(release.where, dataset.public)
-    if not isinstance(statistic, CellNumbers):
-        raise invalid("releases", "of Sums or CellMeans", release.describe())
+    people = people_where(release.where, dataset.public)
     inside = dataset if people.size == dataset.n else dataset.take(people)
+    tables = release.statistic.number_tables(inside.public)
+    if tables is None:
+        raise invalid("releases", "of sums or means of numbers", release.describe())
     about = "" if release.where is None else f", {whom_in_words(release.where)}"
-    public = inside.public
-    own = contributions_of(statistic, inside)
+    own = tables.weights * np.abs(np.asarray(inside.secret, dtype=np.float64))
     start = 0
     out: list[_Cell] = []
-    for columns, (cell, size) in zip(statistic.sets(public), cells_of_people(statistic, public), strict=True):
-        shape = [public.levels[column] for column in columns]
-        for number in np.unique(cell):
-            labels = [
-                f"{public.names[column]} {public.columns[column].labels[code]}"
-                for column, code in zip(columns, np.unravel_index(int(number), shape), strict=True)
-            ]
-            words = f"{', '.join(labels) or 'everybody'}{about}"
-            members = np.flatnonzero(cell == number)
+    for table in tables.tables:
+        for number in np.unique(table.cell):
+            words = f"{table.words(int(number))}{about}"
+            members = table.person[table.cell == number]
             shown = not np.isnan(release.values[start + number])
-            out.append(_Cell(place, words, people[members], own[members], bool(shown), start + int(number)))
-        start += size
+            value = start + int(number)
+            out.append(_Cell(place, words, people[members], own[members], bool(shown), value))
+        start += table.size
     return out
 
 
@@ -317,6 +311,7 @@ class ComparedRules(Record):
     sentence: str
     cells: Annotated[int, Meaning(least=0)]
     broken: Annotated[int, Meaning("Cells that the p % rule passes but all tables together do not.", least=0)]
+    in_vain: Annotated[int, Meaning("Withheld cells that follow from what is published.", least=0)] = 0
 
 
 def rules_of(
@@ -333,4 +328,4 @@ def rules_of(
         found = compare_rules(dataset, tables, p=rules.p, n=rules.n, share=rules.share)
     except InvalidInput as reason:
         return ComparedRules(f"The agencies' rules were not compared: {reason}", 0, 0)
-    return ComparedRules(found.sentence, len(found.cells), len(found.broken))
+    return ComparedRules(found.sentence, len(found.cells), len(found.broken), len(found.vain))

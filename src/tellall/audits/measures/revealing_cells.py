@@ -22,14 +22,12 @@ from tellall.people.dataset import Dataset
 from tellall.protections.concentration import (
     Dominance,
     PPercent,
-    cells_of_people,
-    contributions_of,
     largest_of,
 )
 from tellall.release.release import Release
-from tellall.statistics.cells import CellNumbers
 from tellall.statistics.conditions import Subset
 from tellall.statistics.extremes import Extremes
+from tellall.statistics.numbers import NumberTables
 from tellall.statistics.ranked_cells import RankedCells
 from tellall.statistics.statistic import Statistic
 from tellall.statistics.where import people_where
@@ -287,32 +285,30 @@ def cells_of(
     statistic: Statistic, where: Subset | None, dataset: Dataset, rules: CellRules
 ) -> NumberCells | None:
     """What the values of a statistic say about contributors; None if it is no table of real numbers."""
-    if dataset.secret is None or dataset.levels or not isinstance(statistic, CellNumbers | RankedCells):
+    if dataset.secret is None or dataset.levels:
         return None
-    least = rules.least(dataset)
     people = people_where(where, dataset.public)
     inside = dataset if people.size == dataset.n else dataset.take(people)
-    above = np.abs(np.asarray(inside.secret, dtype=np.float64) - (least or 0.0))
     if isinstance(statistic, RankedCells):
-        return _of_ranked(statistic, inside, least)
-    return _of_sums(statistic, inside, above, rules, bounded=least is not None)
+        return _of_ranked(statistic, inside, rules.least(dataset))
+    tables = statistic.number_tables(inside.public)
+    return None if tables is None else _of_sums(tables, inside, rules, rules.least(dataset))
 
 
-def _of_sums(
-    statistic: CellNumbers, people: Dataset, above: Array, rules: CellRules, *, bounded: bool
-) -> NumberCells:
-    public = people.public
-    weights, own = statistic.own_weights(public), contributions_of(statistic, people)
-    beyond, dominance = weights * above, Dominance(rules.n, rules.share)
+def _of_sums(found: NumberTables, people: Dataset, rules: CellRules, least: float | None) -> NumberCells:
+    weights, numbers = found.weights, np.asarray(people.secret, dtype=np.float64)
+    own, beyond = weights * np.abs(numbers), weights * np.abs(numbers - (least or 0.0))
+    dominance = Dominance(rules.n, rules.share)
     same = np.array_equal(beyond, own)  # then people are put in order once
     parts: list[tuple[Array, Array, Array, Array, Mask]] = []
-    for cell, size in cells_of_people(statistic, public):
-        totals = np.bincount(cell, weights, minlength=size).astype(np.float64)
-        ranked = largest_of(cell, size, own, max(2, rules.n))
-        largest = ranked[:, :2] if same else largest_of(cell, size, beyond, 2)
-        rest = np.bincount(cell, beyond, minlength=size) - largest.sum(axis=1)
+    for table in found.tables:
+        cell, size, who = table.cell, table.size, table.person
+        totals = np.bincount(cell, weights[who], minlength=size).astype(np.float64)
+        ranked = largest_of(cell, size, own[who], max(2, rules.n))
+        largest = ranked[:, :2] if same else largest_of(cell, size, beyond[who], 2)
+        rest = np.bincount(cell, beyond[who], minlength=size) - largest.sum(axis=1)
         with np.errstate(divide="ignore", invalid="ignore"):
-            unit = 1.0 / statistic.factors(totals)
+            unit = 1.0 / found.factors(totals)
         parts.append(
             (
                 np.bincount(cell, minlength=size).astype(np.float64),
@@ -320,15 +316,15 @@ def _of_sums(
                 np.maximum(rest, 0.0),
                 np.where(np.isfinite(unit), unit, 0.0),
                 dominance.breaks(
-                    np.bincount(cell, own, minlength=size).astype(np.float64), ranked[:, : rules.n]
+                    np.bincount(cell, own[who], minlength=size).astype(np.float64), ranked[:, : rules.n]
                 ),
             )
         )
     contributors, first, rest, unit, dominated = (
-        np.concatenate([each, np.zeros(each.size, dtype=each.dtype)] if statistic.counts else [each])
+        np.concatenate([each, np.zeros(each.size, dtype=each.dtype)] if found.counts else [each])
         for each in (np.concatenate(part) for part in zip(*parts, strict=True))
     )
-    return NumberCells(contributors, first, rest, unit, dominated.astype(bool), bounded)
+    return NumberCells(contributors, first, rest, unit, dominated.astype(bool), least is not None)
 
 
 def _of_ranked(statistic: RankedCells, people: Dataset, least: float | None) -> NumberCells:

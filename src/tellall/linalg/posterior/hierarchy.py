@@ -307,8 +307,13 @@ class HierarchyPosterior:
         place = int(np.argmax(self.weights))
         return self.candidates[place], self._solved[place].beta[:, 0]
 
-    def imagine(self, times: int, rng: np.random.Generator) -> tuple[Array, Array]:
-        """Other units with the same effects, and the values that they would give, one column per draw."""
+    def imagine(
+        self, times: int, rng: np.random.Generator, uneven: Array | float = 1.0
+    ) -> tuple[Array, Array]:
+        """Other units with the same effects, and the values that they would give, one column per draw.
+
+        ``uneven`` is by how much the variance of each unit is larger than usual.
+        """
         model = self.model
         units = []
         for place in rng.choice(self.weights.size, size=times, p=self.weights):
@@ -316,7 +321,7 @@ class HierarchyPosterior:
             beta = self._solved[place].beta[:, 0].copy()
             if beta.size > 1:
                 beta[1:] = rng.multivariate_normal(beta[1:], one.inverse[1:, 1:], method="cholesky")
-            rest = rng.normal(size=model.index.size) * np.sqrt(one.variance)
+            rest = rng.normal(size=model.index.size) * np.sqrt(one.variance * uneven)
             units.append(model.covariates[:, : one.used] @ beta + rest)
         sums = np.stack([np.bincount(model.index, each, minlength=model.size.size) for each in units], axis=1)
         image = model.right @ (sums / np.sqrt(model.size)[:, None])

@@ -222,6 +222,27 @@ class CountPrior:
             out[alike.index] = alike.ways[np.minimum(drawn, len(alike.ways) - 1)]
         return np.clip(out, self.lower, self.upper)
 
+    def log_weights(self, exclusive: bool) -> Array:
+        """The log-probability of every whole number of each count by itself, up to a constant.
+
+        With ``exclusive`` counts, those of a group are multinomial once something else says what they add up
+        to. Numbers beyond a count's largest have probability zero.
+        """
+        from scipy.special import gammaln
+
+        number = np.arange(self.size.max(initial=0) + 1)
+        within = number <= self.size[:, None]
+        if exclusive:
+            return np.where(within, number * np.log(self.rate)[:, None] - gammaln(number + 1), -np.inf)
+        left = np.where(within, self.size[:, None] - number, 0.0)
+        ways = gammaln(self.size[:, None] + 1) - gammaln(number + 1) - gammaln(left + 1)
+        out = np.where(within, ways + number * self._log_odds[:, None], -np.inf)
+        if self.members is not None:
+            for size in np.unique(self.size[(self.size > 1) & (self.size <= WRITTEN)]):
+                index = np.flatnonzero(self.size == size)
+                out[index, : int(size) + 1] = self.members.log_law(index)
+        return out
+
     def log_prior(self, counts: Array) -> float:
         """The log-probability of these whole counts, up to a constant."""
         from scipy.special import gammaln

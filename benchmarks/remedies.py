@@ -1,9 +1,9 @@
 """Remedies of failing plans about real people: what they cost, and whether they hold.
 
-``python -m benchmarks.remedies 40`` takes the dangerous cases of the street, one after the other, until so many
-plans have failed. Of each it prints what is offered, its loss beside that of leaving the releases out, on how
-many of 20 fresh draws the changed plan passes, and what an attack of this file's own makes of the last draw: for
-bits and counts, a logistic model of the public columns and then the Gaussian posterior, written out here.
+``python -m benchmarks.remedies 40`` takes the dangerous cases of the street, one after the other, until so
+many plans have failed. Of each it prints what is offered, its loss beside that of leaving them out, on how
+many of 20 fresh draws the changed plan passes, and what an attack of this file's own makes of the last
+draw: for bits, a logistic model of the public columns and then the Gaussian posterior, written out here.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ import warnings
 
 import numpy as np
 import numpy.typing as npt
+from tests.street.cases import CASES, Case
 
 import tellall as ta
 from tellall.audits.changes import without_release
 from tellall.audits.plans.plan import Plan
 from tellall.audits.trial import Setting, Trial, seed_of
 from tellall.protections.protection import is_random
-from tests.street.cases import CASES, Case
 
 DRAWS, FIRST = 20, 31_000_007
 SURE, ODDS = 0.95, 3.0
@@ -42,7 +42,8 @@ def chances(people: ta.Dataset) -> Array:
     model = LogisticRegression(max_iter=300)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found = cross_val_predict(model, features, truth, groups=groups, cv=GroupKFold(folds), method="predict_proba")
+        split = {"groups": groups, "cv": GroupKFold(folds), "method": "predict_proba"}
+        found = cross_val_predict(model, features, truth, **split)
     return found[:, 1].clip(0.001, 0.999)
 
 

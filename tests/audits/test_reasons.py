@@ -113,7 +113,11 @@ def test_a_verdict_is_what_its_reasons_say(found):
         assert one.decided == verdict.decided
         assert one.look_at
     told = {one.code for one in verdict.remarks}
-    if not found.settled and not found.contradicted and not told & {"linearised", "failed-rehearsal", "not-sampled"}:
+    if (
+        not found.settled
+        and not found.contradicted
+        and not told & {"linearised", "failed-rehearsal", "not-sampled"}
+    ):
         assert [one.code for one in verdict.reasons] == [found.status.why[0]]
 
 

@@ -137,7 +137,21 @@ def errors_of_some(rng):
     return people_of(columns, secret), [fit]
 
 
+def spread_by_group(rng):
+    columns = rng.integers(0, 3, (120, 4))
+    rest = rng.normal(0, 1, 120) * np.array([1, 3, 9])[columns[:, 0]]
+    return people_of(columns, 50 + columns[:, 1] + rest), [ta.Sums(3)]
+
+
+def spread_by_half(rng):
+    columns = rng.integers(0, 3, (120, 4))
+    rest = rng.normal(0, 1, 120) * np.where(columns[:, 0] > 0, 1, 6)
+    return people_of(columns, 50 + rest), [ta.CellMeans(3, counts=True)]
+
+
 HELD = (
+    spread_by_group,
+    spread_by_half,
     standard_errors,
     errors_of_some,
     exponential,

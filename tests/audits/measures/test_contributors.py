@@ -152,10 +152,12 @@ def test_an_audit_says_what_the_rules_would_have_said():
         "sentence": wanted.sentence,
         "cells": len(wanted.cells),
         "broken": len(wanted.broken),
+        "in_vain": len(wanted.vain),
     }
     assert wanted.broken
+    assert wanted.vain
     assert audit.attacks.word == "pass"
-    assert audit.verdict.word == "review"
+    assert audit.verdict.word == "fail"
     assert wanted.sentence in audit.verdict.sentence
     assert wanted.sentence in attacker_lines(audit.content)[0]
     assert "the 10 % rule would withhold" in render(audit.content)

@@ -5,8 +5,8 @@ import pytest
 
 import tellall as ta
 from tellall.evidence.bounds import Bounds, NeighbourSums
-from tellall.evidence.step import Step, carry_out
 from tellall.evidence.undo import neighbour_sums, not_possible
+from tellall.evidence.usable import Step, carry_out
 from tellall.statistics.statistic import CellLayout
 
 

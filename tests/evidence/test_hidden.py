@@ -12,10 +12,10 @@ import tellall as ta
 from tellall.attack.prove.proof import Proof
 from tellall.attack.reconstruct.attack import reconstruct_from
 from tellall.evidence.bounds import Bounds
-from tellall.evidence.errors import whole_rounding
 from tellall.evidence.evidence import Evidence
 from tellall.evidence.hidden import Threshold, threshold_of
 from tellall.evidence.undo import possible_counts
+from tellall.evidence.written import whole_rounding
 from tellall.protections.protection import Exact, apply
 
 HIDDEN_BEFORE_AND_AFTER = [

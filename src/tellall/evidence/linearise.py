@@ -10,8 +10,7 @@ import numpy.typing as npt
 from tellall.core.errors import invalid
 from tellall.evidence.evidence import Evidence, ReleaseEquations
 from tellall.evidence.known_secrets import tell
-from tellall.evidence.step import carry_out
-from tellall.evidence.usable import KNOWN, Draft, count_scale, without_tiny_noise
+from tellall.evidence.usable import KNOWN, Draft, carry_out, count_scale, without_tiny_noise
 from tellall.evidence.view import EVERYTHING, Knowledge, nothing, other_columns
 from tellall.evidence.written import WRITTEN, Equated, release_equations
 from tellall.linalg.operators.linear_operator import HOST, Array, Device

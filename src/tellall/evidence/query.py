@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from tellall.evidence.view import fit_columns, restrict, unknown_condition
+from tellall.evidence.usable import unknown_condition
+from tellall.evidence.view import fit_columns, restrict
 from tellall.linalg.operators.diagonal import BlockDiagonal
 from tellall.linalg.operators.linear_operator import Array, IntArray
 from tellall.people.dataset import Public

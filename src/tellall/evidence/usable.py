@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Generic, TypeVar
 
 import numpy as np
 
-from tellall.core.errors import invalid
+from tellall.core.errors import InvalidInput, invalid
 from tellall.core.not_done import NotDone
-from tellall.evidence.step import Step, carry_out
 from tellall.evidence.undo import nearly_exact
 from tellall.evidence.view import (
     SAME_PEOPLE,
+    UNKNOWN_TO_ATTACKER,
     AddedCells,
     Knowledge,
     PopulationMismatch,
     other_columns,
     restrict,
-    unknown_condition,
 )
 from tellall.linalg.operators.linear_operator import Array, Device, IntArray
 from tellall.people.dataset import Public
@@ -26,9 +28,40 @@ from tellall.protections.protection import Noise
 from tellall.release.release import Release
 from tellall.statistics.statistic import CellLayout, tables_of
 
-__all__ = ["KNOWN", "Draft", "count_scale", "without_tiny_noise"]
+__all__ = [
+    "KNOWN",
+    "Draft",
+    "Step",
+    "carry_out",
+    "count_scale",
+    "unknown_condition",
+    "without_tiny_noise",
+]
 
 _LARGEST = 1e100  # largest published value: squares of larger ones overflow
+
+
+State = TypeVar("State")
+
+
+class Step(ABC, Generic[State]):
+    """One thing that is done on the way from a release to equations."""
+
+    def accepts(self, draft: State) -> bool:
+        """Whether there is anything for it to do."""
+        return True
+
+    @abstractmethod
+    def apply(self, draft: State) -> State:
+        """What is left to do after it."""
+
+
+def carry_out(steps: Sequence[Step[State]], draft: State) -> State:
+    """The draft after every step that accepts it."""
+    for step in steps:
+        if step.accepts(draft):
+            draft = step.apply(draft)
+    return draft
 
 
 @dataclass(frozen=True, eq=False)
@@ -231,3 +264,19 @@ def without_tiny_noise(release: Release, view: Public) -> Release:
     if kept is release.protections:
         return release
     return replace(release, values=values, protections=tuple(kept))
+
+
+def unknown_condition(release: Release, view: Public) -> NotDone | None:
+    """Why a view does not show which people a release is about; None if it does."""
+    where = release.where
+    if where is None or where.words is None:
+        return None
+    reason = ""
+    if unknown := sorted(where.columns - set(view.names)):
+        reason = f"needs {', '.join(unknown)}, which this attacker does not know"
+    else:
+        try:
+            where.members(view)
+        except InvalidInput as error:
+            reason = f"it is not known who it is about, since the {error}"
+    return NotDone(release.describe(), reason, "use", UNKNOWN_TO_ATTACKER) if reason else None

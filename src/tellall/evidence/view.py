@@ -38,7 +38,6 @@ __all__ = [
     "nothing",
     "other_columns",
     "restrict",
-    "unknown_condition",
     "widen",
 ]
 
@@ -153,21 +152,6 @@ def _merging(column: Column, levels: int, cuts: tuple[float, ...] | None) -> Int
     if column.cuts == cuts:
         what = f"{column.levels:,} categories of {column.name}, not {levels:,}"
     raise invalid("public", "the people the release was made for", what)
-
-
-def unknown_condition(release: Release, view: Public) -> NotDone | None:
-    """Why a view does not show which people a release is about; None if it does."""
-    where = release.where
-    if where is None or where.words is None:
-        return None
-    unknown = sorted(where.columns - set(view.names))
-    if unknown:
-        return _unknown(release.describe(), f"needs {', '.join(unknown)}, which this attacker does not know")
-    try:
-        where.members(view)
-    except InvalidInput as reason:
-        return _unknown(release.describe(), f"it is not known who it is about, since the {reason}")
-    return None
 
 
 def _unknown(what: str, reason: str) -> NotDone:

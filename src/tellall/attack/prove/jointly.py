@@ -18,13 +18,13 @@ from tellall.core.amounts import count_of
 from tellall.evidence.bounds import Bounds, Certain, NeighbourSums, sums_of
 from tellall.evidence.evidence import Evidence
 from tellall.evidence.undo import neighbour_sums, possible_counts
+from tellall.evidence.usable import unknown_condition
 from tellall.evidence.view import (
     SAME_PEOPLE,
     Knowledge,
     Known,
     PopulationMismatch,
     fit_columns,
-    unknown_condition,
 )
 from tellall.linalg.operators.linear_operator import Array, IntArray
 from tellall.linalg.operators.sparse import Sparse

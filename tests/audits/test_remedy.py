@@ -341,3 +341,15 @@ def test_a_search_that_was_killed_goes_on_where_it_was(people, tmp_path, monkeyp
     assert sum(made[1:]) <= made[0] + 2 * len(made)  # an attack that was not finished is made again
     assert made[-1] == 0
     assert again.document == whole.document
+
+
+def test_noise_on_means_is_no_free_change():
+    """A cell without people made every change of these means look free; fixed seed."""
+    rng = np.random.default_rng(6)
+    region, sex = rng.integers(0, 3, 60), rng.integers(0, 2, 60)
+    sex[region == 2] = 0
+    people = ta.Dataset.from_arrays(np.stack([region, sex], axis=1), rng.lognormal(3.0, 0.5, 60))
+    planned = Planned("pay", ta.CellMeans(3), (ta.Gaussian(2.0),))
+    cost = Change("noise", (planned,), ("pay",)).cost(Setting(people), 0)
+    assert cost.loss > 0.5
+    assert cost.withheld == 0

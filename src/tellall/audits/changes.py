@@ -123,8 +123,10 @@ class Change:
             except TellallError:
                 continue  # what cannot be computed has no values to lose
             clean = known.publish((), None)
-            lost += clean.values.size * dropped_error(clean, known.dataset, shown_instead)
-            values, hidden = values + clean.values.size, hidden + clean.values.size
+            count = int(np.count_nonzero(~np.isnan(clean.values)))  # nobody can compute the others
+            lost += count * dropped_error(clean, known.dataset, shown_instead)
+            values = values + count
+            hidden = hidden + count
         if not values:
             return Cost(0.0, 0.0, None, 0)
         error = wrong / shown if shown else None

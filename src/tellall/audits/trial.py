@@ -469,8 +469,6 @@ class Trial:
         known = replace(self.setting.exact(self.releases[0].query), where=None)
         clean = known.publish((), None)
         drawn = [replace(releases[0], statistic=known.statistic, where=None) for releases in self.published]
-        if np.isnan(clean.values).any():
-            return None
         return ReaderLoss.of(clean, drawn, known.dataset, readers_of(clean, known.dataset))
 
     @cached_property

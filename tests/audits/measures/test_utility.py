@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tellall as ta
-from tellall.audits.measures.utility import coefficient_utility, cramers_v, utility
+from tellall.audits.measures.utility import coefficient_utility, cramers_v, mean_error, utility
 from tellall.protections.calibrated import Trivial
 from tellall.protections.rounding import Rounding
 from tellall.protections.suppression import Suppression
@@ -181,3 +181,21 @@ def test_edges_of_coefficients():
             coefficient_utility(*bad)
     with pytest.raises(ta.InvalidInput, match="model must be"):
         coefficient_utility([1.0, 0.0], [1.0, 0.0], x, y, model="cubic")
+
+
+def test_a_cell_of_nobody_costs_nothing_and_hides_no_loss():
+    """Its mean cannot be computed; what noise does to the other means is a loss all the same; fixed seed."""
+    rng = np.random.default_rng(5)
+    region, sex = rng.integers(0, 3, 400), rng.integers(0, 2, 400)
+    sex[region == 2] = 0  # nobody in the last region has sex 1
+    pay = rng.lognormal(3.0, 0.5, 400)
+    people = ta.Dataset.from_arrays(np.stack([region, sex], axis=1), pay)
+    clean = ta.publish(people, ta.CellMeans(3))
+    noisy = ta.publish(people, ta.CellMeans(3), ta.Gaussian(2.0), rng=1)
+    there = ~np.isnan(clean.values)
+    assert 0 < np.count_nonzero(~there) < there.size
+    found = utility(clean, noisy, people)
+    off = np.abs(noisy.values - clean.values)[there]
+    assert (found.values, found.missing) == (off.size, 0.0)
+    assert found.mean_error == pytest.approx(off.mean())
+    assert mean_error(clean, noisy, people) == pytest.approx(off.mean())

@@ -86,7 +86,8 @@ def utility(clean: Release, noisy: Release, dataset: Dataset) -> Utility:
     Notes
     -----
     Negative cells count as zero in shares and associations. The averages over tables are NaN if no table is
-    complete or the values are not tables. O(values).
+    complete or the values are not tables. Values that nobody can compute, such as the mean of a cell without
+    people, do not count. O(values).
 
     Examples
     --------
@@ -101,9 +102,10 @@ def utility(clean: Release, noisy: Release, dataset: Dataset) -> Utility:
     same = clean.statistic == noisy.statistic and clean.where == noisy.where
     if not same or clean.values.shape != noisy.values.shape:
         raise invalid("noisy", "a release of the same statistic as clean", noisy)
-    if np.isnan(clean.values).any():
+    there = ~np.isnan(clean.values)
+    if clean.protections and not there.all():
         raise invalid("clean", "a release with every value shown", clean)
-    error = np.abs(noisy.values - clean.values)
+    error = np.abs(noisy.values - clean.values)[there]
     shown = error[~np.isnan(error)]
     layout = tables_of(noisy.statistic, dataset.public, dataset.levels)
     compared = [_compare(clean.values, noisy.values, shape[-1], cells) for shape, _, cells in layout.alike()]
@@ -425,15 +427,16 @@ def mean_error(clean: Release, noisy: Release, dataset: Dataset) -> float:
     Notes
     -----
     A reader puts what `filled_in` says: in a table the cell's number of people, which is public, times the
-    rate, or the mean number of a person, that the shown cells have.
+    rate, or the mean number of a person, that the shown cells have. Values that nobody can compute do not
+    count.
     """
-    values = noisy.values
-    hidden = np.isnan(values)
-    if not values.size:
+    values, there = noisy.values, ~np.isnan(clean.values)
+    hidden = there & np.isnan(values)
+    if not there.any():
         return 0.0
     if hidden.any():
         values = np.where(hidden, filled_in(clean.values, values, noisy, dataset), values)
-    return float(np.mean(np.abs(values - clean.values)))
+    return float(np.mean(np.abs(values - clean.values)[there]))
 
 
 def _mean_utility(found: Sequence[Utility]) -> Utility:

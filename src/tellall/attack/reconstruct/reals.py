@@ -39,6 +39,7 @@ _REHEARSED, _FEWEST, _MOST_WORK = 24, 4, 20_000_000  # imagined populations; peo
 # standard deviations by which spreads differ beyond luck, fewest people with a value, and how often
 # imagined populations are made more like the people
 _UNEVEN, _GROUP, _LIKENINGS = 2.0, 5, 4
+_ROUNDING = 1e-8  # of the estimates: what is left of them about the effects is no more than rounding errors
 _FACTOR = (0.8, 1.5)  # by how much rehearsed intervals may differ from the normal law's
 _APART, _SHARE = 1.6, 0.1  # deviations this far apart are vague; if they are for this share, nothing is known
 _TAIL = 0.05  # of the candidates' weight, on either side
@@ -382,11 +383,14 @@ def _spread_apart(found: HierarchyPosterior, imagined: UnitMoments, codes: IntAr
     """Returns by how much the spread of the people of each code looks larger than in imagined populations.
 
     It is the logarithm of the mean square of the estimates about the effects, as a share of everybody's. Also
-    returns how far that is off by luck.
+    returns how far that is off by luck. Values that are about nothing but effects, as those of linear fits,
+    leave rounding errors about them and show no difference.
     """
     basis = np.linalg.qr(found.model.covariates)[0]
     estimates = np.column_stack([found.moments.mean, imagined.mean])
     squares = (estimates - basis @ (basis.T @ estimates)) ** 2
+    if (squares.mean(axis=0) <= _ROUNDING**2 * (estimates**2).mean(axis=0)).any():
+        return np.zeros(int(codes.max()) + 1), np.ones(int(codes.max()) + 1)
     sums = np.stack([np.bincount(codes, each) for each in squares.T], axis=1)
     shares = sums / np.bincount(codes)[:, None] / np.maximum(squares.mean(axis=0), 1e-300)
     seen = np.log(np.maximum(shares, 1e-9))

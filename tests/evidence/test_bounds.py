@@ -6,7 +6,7 @@ import pytest
 import tellall as ta
 from tellall.evidence.bounds import Bounds, NeighbourSums
 from tellall.evidence.undo import neighbour_sums, not_possible
-from tellall.evidence.usable import Step, carry_out
+from tellall.evidence.usable import EvidenceStep, carry_out
 from tellall.statistics.statistic import CellLayout
 
 
@@ -76,7 +76,7 @@ def test_a_protection_that_does_not_say_rules_no_value_out():
     ]
 
 
-class Halves(Step[int]):
+class Halves(EvidenceStep[int]):
     def accepts(self, draft: int) -> bool:
         return draft % 2 == 0
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 
 import numpy as np
@@ -118,7 +119,7 @@ def test_a_wrong_description_is_refused(tmp_path, text, words):
 
 
 def test_a_folder_without_a_description_is_told_how_to_get_one(tmp_path):
-    with pytest.raises(ta.InvalidInput, match="tellall init FOLDER"):
+    with pytest.raises(ta.InvalidInput, match=re.escape(f"tellall init {tmp_path}")):
         read_folder(tmp_path, PEOPLE.public)
 
 

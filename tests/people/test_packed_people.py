@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import tellall as ta
 from tellall.linalg.operators.compose import RowScale, RowSelect
-from tellall.linalg.operators.linear_operator import HOST, Device, LinearOperator
+from tellall.linalg.operators.linear_operator import HOST, Device, LinearOperator, Transposed
 from tellall.linalg.operators.moments import Moments, Packed
 from tellall.linalg.operators.rowfunction import RowFunction
 from tellall.people.areas import split
@@ -65,7 +65,7 @@ def pack(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 def packed_factor(operator: LinearOperator) -> bool:
     """Whether an operator multiplies packed attributes."""
-    while isinstance(operator, RowSelect | RowScale):
+    while isinstance(operator, RowSelect | RowScale | Transposed):
         operator = operator.operator
     return isinstance(operator, Moments | RowFunction) and isinstance(operator.factor, Packed)
 

@@ -134,8 +134,8 @@ def suppress_cells(
     --------
     >>> table = ListedCells({"town": ["a", "b", "c", "Total"]}, [2, 7, 9, 18], [True, False, False, False])
     >>> found = suppress_cells(table, bands=())
-    >>> found
-    SuppressedCells: 1 more cell withheld (33.3 % of those shown); no choice needs less; 0 in vain (before: 1)
+    >>> str(found).partition(" (")[0]
+    'SuppressedCells: 1 more cell withheld'
     >>> found.cells
     ({'town': 'b'},)
     """

@@ -209,7 +209,7 @@ def kept_for(study: str, out: Path | None, *, areas: bool) -> Iterator[Path | No
     except WorkLost:
         raise
     except Stopped as stop:  # between two releases, or while the page is written
-        if stop.sentence == _NOTHING and kept is not None and kept.exists():
+        if not stop.told and kept is not None and kept.exists():
             stop.sentence = "stopped; what was measured is kept; run the same command to go on from here."
         raise
     except TellallError:  # the same command would end in the same way
@@ -310,9 +310,11 @@ class Stopped(SystemExit):
     SystemExit, since event loops let that pass.
     """
 
-    def __init__(self, exit_code: int, sentence: str = _NOTHING) -> None:
+    def __init__(self, exit_code: int, sentence: str | None = None) -> None:
         super().__init__(exit_code)
-        self.exit_code, self.sentence = exit_code, sentence
+        self.exit_code = exit_code
+        self.told = sentence is not None  # what was finished is said already
+        self.sentence = sentence or _NOTHING
 
 
 @contextmanager

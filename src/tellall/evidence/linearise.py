@@ -10,7 +10,7 @@ import numpy.typing as npt
 from tellall.core.errors import invalid
 from tellall.evidence.evidence import Evidence, ReleaseEquations
 from tellall.evidence.known_secrets import tell
-from tellall.evidence.usable import KNOWN, Draft, carry_out, count_scale, without_tiny_noise
+from tellall.evidence.usable import KNOWN, UsableRelease, carry_out, count_scale, without_tiny_noise
 from tellall.evidence.view import EVERYTHING, Knowledge, nothing, other_columns
 from tellall.evidence.written import WRITTEN, Equated, release_equations
 from tellall.linalg.operators.linear_operator import HOST, Array, Device
@@ -46,7 +46,7 @@ def linearise(
     if not isinstance(release, Release):
         raise invalid("release", "a Release", type(release).__name__)
     view = as_view(public, [release])
-    draft = carry_out(KNOWN, Draft(release, view, device, known))
+    draft = carry_out(KNOWN, UsableRelease(release, view, device, known))
     part = _linearised(draft)
     if draft.people is not None:
         return Evidence((part.among(draft.people, view.n),))
@@ -76,7 +76,7 @@ def as_view(public: Public | Dataset | npt.ArrayLike, releases: Sequence[Release
     return view
 
 
-def _linearised(draft: Draft) -> ReleaseEquations:
+def _linearised(draft: UsableRelease) -> ReleaseEquations:
     """The equations of what can be used of a release."""
     if draft.useless is not None:
         return nothing(draft.view.n, draft.release.levels, draft.useless)
@@ -86,7 +86,7 @@ def _linearised(draft: Draft) -> ReleaseEquations:
     return _written(draft, *count_scale(draft.release, draft.view))
 
 
-def _of_numbers(draft: Draft) -> ReleaseEquations:
+def _of_numbers(draft: UsableRelease) -> ReleaseEquations:
     """The equations about real numbers, made in the unit in which people differ by about one.
 
     So that the unit of the secret decides nothing: whatever is tiny or room for rounding is so in that unit.
@@ -107,6 +107,6 @@ def _of_numbers(draft: Draft) -> ReleaseEquations:
     return replace(again, rows=rows, noise=found.noise, numbers=found.numbers, unit=found.unit)
 
 
-def _written(draft: Draft, counts: Array, noise: Noise) -> ReleaseEquations:
+def _written(draft: UsableRelease, counts: Array, noise: Noise) -> ReleaseEquations:
     """The equations that values on the count scale give, with errors of this law."""
     return release_equations(carry_out(WRITTEN, Equated.of(draft, counts, noise)))

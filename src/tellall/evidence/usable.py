@@ -30,8 +30,8 @@ from tellall.statistics.statistic import CellLayout, tables_of
 
 __all__ = [
     "KNOWN",
-    "Draft",
-    "Step",
+    "EvidenceStep",
+    "UsableRelease",
     "carry_out",
     "count_scale",
     "unknown_condition",
@@ -44,7 +44,7 @@ _LARGEST = 1e100  # largest published value: squares of larger ones overflow
 State = TypeVar("State")
 
 
-class Step(ABC, Generic[State]):
+class EvidenceStep(ABC, Generic[State]):
     """One thing that is done on the way from a release to equations."""
 
     def accepts(self, draft: State) -> bool:
@@ -56,7 +56,7 @@ class Step(ABC, Generic[State]):
         """What is left to do after it."""
 
 
-def carry_out(steps: Sequence[Step[State]], draft: State) -> State:
+def carry_out(steps: Sequence[EvidenceStep[State]], draft: State) -> State:
     """The draft after every step that accepts it."""
     for step in steps:
         if step.accepts(draft):
@@ -65,7 +65,7 @@ def carry_out(steps: Sequence[Step[State]], draft: State) -> State:
 
 
 @dataclass(frozen=True, eq=False)
-class Draft:
+class UsableRelease:
     """What an attacker can use of a release, before its values are written as equations.
 
     Attributes
@@ -96,7 +96,7 @@ class Draft:
     skipped: tuple[NotDone, ...] = ()
     useless: NotDone | None = None
 
-    def cannot_be_used(self, reason: str) -> Draft:
+    def cannot_be_used(self, reason: str) -> UsableRelease:
         """Nothing of the release can be used."""
         return replace(self, useless=NotDone(self.release.describe(), reason, "use"))
 
@@ -142,13 +142,13 @@ class Draft:
             raise invalid("values", f"of a size that people can have (below {_LARGEST:g})", "larger ones")
 
 
-class RestrictToPeople(Step[Draft]):
+class RestrictToPeople(EvidenceStep[UsableRelease]):
     """Restricts everybody to the people whom the release is about."""
 
-    def accepts(self, draft: Draft) -> bool:
+    def accepts(self, draft: UsableRelease) -> bool:
         return draft.release.where is not None
 
-    def apply(self, draft: Draft) -> Draft:
+    def apply(self, draft: UsableRelease) -> UsableRelease:
         where = draft.release.where
         assert where is not None
         if unknown := unknown_condition(draft.release, draft.view):
@@ -162,13 +162,13 @@ class RestrictToPeople(Step[Draft]):
         return draft.cannot_be_used("it is about nobody who is known")
 
 
-class CheckColumns(Step[Draft]):
+class CheckColumns(EvidenceStep[UsableRelease]):
     """Checks the people if they are those of the release in the same columns."""
 
-    def accepts(self, draft: Draft) -> bool:
+    def accepts(self, draft: UsableRelease) -> bool:
         return draft.useless is None and _same_people(draft)
 
-    def apply(self, draft: Draft) -> Draft:
+    def apply(self, draft: UsableRelease) -> UsableRelease:
         release = draft.release
         if release.columns and release.columns != draft.view.names:
             raise other_columns(release, draft.view)
@@ -176,13 +176,13 @@ class CheckColumns(Step[Draft]):
         return draft
 
 
-class RestrictToKnown(Step[Draft]):
+class RestrictToKnown(EvidenceStep[UsableRelease]):
     """Restricts the release to what can be used by somebody who knows these columns of these people."""
 
-    def accepts(self, draft: Draft) -> bool:
+    def accepts(self, draft: UsableRelease) -> bool:
         return draft.useless is None and not _same_people(draft)
 
-    def apply(self, draft: Draft) -> Draft:
+    def apply(self, draft: UsableRelease) -> UsableRelease:
         release = draft.release
         if release.shape is None:
             raise invalid("release", "one that says which columns and how many people it has", "neither")
@@ -211,10 +211,10 @@ class RestrictToKnown(Step[Draft]):
         return draft
 
 
-KNOWN: tuple[Step[Draft], ...] = (RestrictToPeople(), CheckColumns(), RestrictToKnown())
+KNOWN: tuple[EvidenceStep[UsableRelease], ...] = (RestrictToPeople(), CheckColumns(), RestrictToKnown())
 
 
-def _same_people(draft: Draft) -> bool:
+def _same_people(draft: UsableRelease) -> bool:
     """Whether the view has the columns and the people of the release, and nothing else is known of them."""
     shape = draft.release.shape
     known = draft.known

@@ -16,7 +16,7 @@ from tellall.evidence.contrasts import CompleteTables
 from tellall.evidence.evidence import ReleaseEquations, Rows
 from tellall.evidence.hidden import Threshold, hidden_rows, threshold_of, unseen_sums
 from tellall.evidence.undo import neighbour_sums, not_possible, possible_counts
-from tellall.evidence.usable import Draft, Step
+from tellall.evidence.usable import EvidenceStep, UsableRelease
 from tellall.evidence.view import SAME_PEOPLE, widen
 from tellall.linalg.operators.linear_operator import Array, IntArray
 from tellall.people.dataset import Public
@@ -62,7 +62,7 @@ class Equated:
         that contrasts can express.
     """
 
-    draft: Draft
+    draft: UsableRelease
     counts: Array
     noise: Noise
     equations: Equations
@@ -79,7 +79,7 @@ class Equated:
     tables: CompleteTables | None = None
 
     @classmethod
-    def of(cls, draft: Draft, counts: Array, noise: Noise) -> Equated:
+    def of(cls, draft: UsableRelease, counts: Array, noise: Noise) -> Equated:
         """The equations of the draft's statistic, with these values and errors."""
         release = draft.release
         sums = draft.sums
@@ -107,7 +107,7 @@ class Equated:
         return nobody if self.more is None else self.more, nobody if self.fewer is None else self.fewer
 
 
-def possible_of(draft: Draft, noise: Noise) -> Bounds | None:
+def possible_of(draft: UsableRelease, noise: Noise) -> Bounds | None:
     """The counts that every value can have been before the protections; None if any can."""
     if not (draft.counts_people and noise.known):
         return None
@@ -116,20 +116,20 @@ def possible_of(draft: Draft, noise: Noise) -> Bounds | None:
     return possible_counts(draft.release.values, protections, draft.units) if ends else None
 
 
-def _threshold(draft: Draft) -> Threshold | None:
+def _threshold(draft: UsableRelease) -> Threshold | None:
     """The threshold by which values were hidden, if it limits single counts."""
     if not (draft.hides and draft.counts_people and draft.sums is None):
         return None
     return threshold_of(draft.release.protections, draft.units)
 
 
-def _fills(draft: Draft, possible: Bounds | None) -> bool:
+def _fills(draft: UsableRelease, possible: Bounds | None) -> bool:
     """Whether something is known about values that are not shown, so that they need a row."""
     limited = draft.hides and possible is not None  # however often something was hidden, counts have limits
     return limited or _threshold(draft) is not None or draft.sums is not None
 
 
-class BeyondEquations(Step[Equated]):
+class BeyondEquations(EvidenceStep[Equated]):
     """Adds equations that hold only for exact values of bits, or the limits on real numbers.
 
     Without a known law of the errors nothing is added.
@@ -157,7 +157,7 @@ class BeyondEquations(Step[Equated]):
         return replace(draft, equations=replace(equations, target=target))
 
 
-class OtherPeople(Step[Equated]):
+class OtherPeople(EvidenceStep[Equated]):
     """Says how many people each value may count too many and too few, if the people are not the same."""
 
     def accepts(self, draft: Equated) -> bool:
@@ -170,7 +170,7 @@ class OtherPeople(Step[Equated]):
         return replace(draft, more=more, fewer=fewer)
 
 
-class HiddenCells(Step[Equated]):
+class IntervalsOfHidden(EvidenceStep[Equated]):
     """Gives values that are not shown an interval each."""
 
     def accepts(self, draft: Equated) -> bool:
@@ -191,7 +191,7 @@ class HiddenCells(Step[Equated]):
         return replace(draft, equations=equations, offset=offset, intervals=intervals)
 
 
-class TurnBack(Step[Equated]):
+class TurnBack(EvidenceStep[Equated]):
     """Complements all counts if most of them were complemented: gross errors are then the minority.
 
     A rule that hides complemented counts says nothing simple about the counts, so intervals are dropped.
@@ -208,7 +208,7 @@ class TurnBack(Step[Equated]):
         return replace(draft, noise=noise, equations=equations, intervals=None, turned=True)
 
 
-class Errors(Step[Equated]):
+class Errors(EvidenceStep[Equated]):
     """Says how far each row may be off."""
 
     def apply(self, draft: Equated) -> Equated:
@@ -225,7 +225,7 @@ class Errors(Step[Equated]):
         return replace(draft, rows=rows)
 
 
-class UndoProtections(Step[Equated]):
+class UndoProtections(EvidenceStep[Equated]):
     """Says what is certain about each row: the counts that are possible or, without those, the errors."""
 
     def apply(self, draft: Equated) -> Equated:
@@ -246,7 +246,7 @@ class UndoProtections(Step[Equated]):
         return replace(draft, bounds=possible.moved(offset), sums=moved)
 
 
-class InContrasts(Step[Equated]):
+class TablesInContrasts(EvidenceStep[Equated]):
     """Keeps the tables that contrasts can express, unless errors depend on the value or on each other."""
 
     def accepts(self, draft: Equated) -> bool:
@@ -265,7 +265,7 @@ class InContrasts(Step[Equated]):
         )
 
 
-class Widen(Step[Equated]):
+class Widen(EvidenceStep[Equated]):
     """Widens rows and bounds by the people whom a value may count too many or too few."""
 
     def accepts(self, draft: Equated) -> bool:
@@ -282,14 +282,14 @@ class Widen(Step[Equated]):
         return replace(draft, rows=widen(draft.rows, more, fewer), bounds=bounds, sums=sums)
 
 
-WRITTEN: tuple[Step[Equated], ...] = (
+WRITTEN: tuple[EvidenceStep[Equated], ...] = (
     BeyondEquations(),
     OtherPeople(),
-    HiddenCells(),
+    IntervalsOfHidden(),
     TurnBack(),
     Errors(),
     UndoProtections(),
-    InContrasts(),
+    TablesInContrasts(),
     Widen(),
 )
 
@@ -348,7 +348,7 @@ def _unit_of(equations: Equations) -> float:
     return spread * largest
 
 
-def _inconsistent_totals(draft: Draft, counts: Array, noise: Noise) -> tuple[str, ...]:
+def _inconsistent_totals(draft: UsableRelease, counts: Array, noise: Noise) -> tuple[str, ...]:
     """A note about tables that do not add up to the number of people; they are used unchanged.
 
     What the declared errors of their cells explain is not odd: each may be off by its bound or, without one,

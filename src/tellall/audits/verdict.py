@@ -60,6 +60,7 @@ _BELOW = -0.02  # an attack surely worse by more than an ordinary guess is no an
 _PEOPLE = ("people-proved", "people-exposed", "small-cells-alike")
 # doubts about confidences that do not matter if nobody is sure
 _TESTED = {"linearised", "failed-rehearsal", "not-sampled"}
+_SOME_DOUBT = "not-settled"
 
 
 @dataclass(frozen=True)
@@ -82,7 +83,8 @@ class Verdict(Record):
         if not self.reasons and known.get("word") not in (None, "pass"):
             alike = [code for code, kind in KINDS.items() if kind.word == known["word"]]
             codes = [code for code in alike if KINDS[code].decided == known["decided"]] or alike
-            object.__setattr__(self, "reasons", (Reason(codes[0], self.sentence),))
+            code = _SOME_DOUBT if _SOME_DOUBT in codes else codes[0]  # nobody knows which doubt it was
+            object.__setattr__(self, "reasons", (Reason(code, self.sentence),))
 
     @property
     def word(self) -> Annotated[Word, WRITTEN]:

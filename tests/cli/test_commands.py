@@ -465,7 +465,7 @@ def test_the_verdict_stands_before_the_remedy_is_looked_for(tellall, people, mon
         raise KeyboardInterrupt
 
     Path("plan.toml").write_text(PLAN.format(limit=0.01).replace("exposed_limit = 60", "exposed_limit = 0"))
-    monkeypatch.setattr("tellall.audits.remedy.find_remedy", stopped)
+    monkeypatch.setattr("tellall.audits.advice.find_remedy", stopped)
     code, _, err = tellall("audit", "plan.toml", "--jobs", "1")
     assert code == 1
     assert "stopped; the verdict stands" in err
@@ -473,14 +473,14 @@ def test_the_verdict_stands_before_the_remedy_is_looked_for(tellall, people, mon
     def failed(*_args, **_options):
         raise CannotLinearise("no equations in it")
 
-    monkeypatch.setattr("tellall.audits.remedy.find_remedy", failed)
+    monkeypatch.setattr("tellall.audits.advice.find_remedy", failed)
     code, _, err = tellall("audit", "plan.toml", "--jobs", "1")
     assert code == 1
     assert "failed; the verdict stands. no equations in it" in err
-    monkeypatch.setattr("tellall.audits.remedy.find_remedy", lambda *_: 1 / 0)
+    monkeypatch.setattr("tellall.audits.advice.find_remedy", lambda *_: 1 / 0)
     assert tellall("audit", "plan.toml", "--jobs", "1", "--no-remedy")[0] == 1
     found = Remedy(found=False, sentence="None of the 3 changes tried passes.")
-    monkeypatch.setattr("tellall.audits.remedy.find_remedy", lambda *_: found)
+    monkeypatch.setattr("tellall.audits.advice.find_remedy", lambda *_: found)
     code, out, err = tellall("audit", "plan.toml", "--jobs", "1", "--json")
     assert code == 1
     assert (
@@ -524,10 +524,15 @@ def test_releases_about_different_people_are_attacked_together(tellall, people):
     lines = ['data = "numbered.csv"', f'secret = "{secret}"', "steps = false"]
     lines += [f"public = {[*(name for name in names if name != secret), 'number']}"]
     lines += ["[[releases]]", 'name = "all"', table, "[[releases]]", 'name = "others"']
-    Path("two.toml").write_text("\n".join([*lines, 'where = "number > 1"', table]) + "\n")
+    both = "\n".join([*lines, 'where = "number > 1"', table]) + "\n"
+    told = "“all” counts 1 person whom “others” does not. Together they prove the secret of 1 person"
+    Path("two.toml").write_text("sensitive = [0, 1]\n" + both)
     code, _, err = tellall("audit", "two.toml", "--no-remedy")
-    assert code in (1, 3)
-    assert "“all” counts 1 person whom “others” does not." in err
+    assert (code, told in " ".join(err.split())) == (1, True)
+    assert "all releases together: people proved" in err
+    Path("two.toml").write_text(both)  # the first has no sensitive value: told, and decides nothing
+    code, _, err = tellall("audit", "two.toml", "--no-remedy")
+    assert (code, told in " ".join(err.split())) == (0, True)
     assert tellall("publish", "two.toml", "-o", "two.json", "-q")[0] == 0
     code, out, _ = tellall("attack", "two-1.json", "two-2.json", "--public", "numbered.csv", "--json", "-q")
     assert code == 0

@@ -46,6 +46,7 @@ def test_from_people_and_outputs_to_a_decision_in_under_fifteen_clicks(browser, 
         click = Clicks(page)
         click.choose("clinic.csv", as_csv(people(), index=False))
         click("#to-outputs")
+        page.wait_for_selector("text=What are these outputs?")  # the page before has a chooser, too
         click.count += 1  # the chooser of the outputs, all at once
         files = [
             {"name": name, "mimeType": "text/csv", "buffer": content} for name, content in outputs().items()

@@ -74,7 +74,7 @@ class Query:
         return self.statistic.size(self.part(public))
 
     def size_for(self, public: Public, levels: int) -> int:
-        """How many values it has for a secret of so many values."""
+        """How many values it publishes about a secret with this number of values."""
         return self.statistic.size_for(self.part(public), levels)
 
     def memory(self, public: Public, *, packed: bool = False) -> int:

@@ -1,4 +1,5 @@
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -194,6 +195,11 @@ def test_a_cell_of_nobody_costs_nothing_and_hides_no_loss():
     noisy = ta.publish(people, ta.CellMeans(3), ta.Gaussian(2.0), rng=1)
     there = ~np.isnan(clean.values)
     assert 0 < np.count_nonzero(~there) < there.size
+    withheld = replace(
+        clean, values=np.where(np.arange(there.size) == np.argmax(there), np.nan, clean.values)
+    )
+    with pytest.raises(ta.InvalidInput, match="a release with every value shown"):
+        utility(withheld, clean, people)
     found = utility(clean, noisy, people)
     off = np.abs(noisy.values - clean.values)[there]
     assert (found.values, found.missing) == (off.size, 0.0)

@@ -390,7 +390,7 @@ class _Search:
         self.moves.price(dict.fromkeys(fresh.tolist(), 0.0))
 
     def _cheapest(self, need: Need) -> IntArray | None:
-        """The rows of the cheapest move that meets a need; None if there is none."""
+        """The rows of the cheapest move that meets a need; None if no move meets it."""
         best: tuple[float, _Witness] | None = None
         signs = _SIGNS[need.side]
         for sign in signs:
